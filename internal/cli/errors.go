@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/clewops/clew/internal/refusal"
+)
+
+// usageError says that the command line itself is wrong.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// usagef makes a usage error: exit code 64.
+func usagef(format string, args ...any) error {
+	return &usageError{err: fmt.Errorf(format, args...)}
+}
+
+// asUsage turns an error of the command-line parser into a usage error, and leaves errors that already have a
+// meaning alone.
+func asUsage(err error) error {
+	var explicit *exitError
+	if errors.As(err, &explicit) {
+		return err
+	}
+	if _, ok := refusal.As(err); ok {
+		return err
+	}
+	if _, ok := refusal.AsUnknown(err); ok {
+		return err
+	}
+	return &usageError{err: err}
+}
+
+// nextError carries what to type next.
+type nextError struct {
+	err  error
+	next string
+}
+
+func (e *nextError) Error() string { return e.err.Error() }
+func (e *nextError) Unwrap() error { return e.err }
+
+// withNext adds to a failure what to type or do next. It keeps the error's meaning and exit code; of several in one
+// chain the outermost is shown.
+func withNext(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return &nextError{err: err, next: fmt.Sprintf(format, args...)}
+}
+
+// report is an error as the user sees it, on screen or as JSON.
+type report struct {
+	Kind        string `json:"kind"` // usage, failed, refused, unknown, interrupted
+	Code        string `json:"code,omitempty"`
+	Transaction string `json:"transaction,omitempty"`
+	Comparison  *int   `json:"comparison,omitempty"`
+	Message     string `json:"message"`
+	Next        string `json:"next,omitempty"`
+	Exit        int    `json:"exit"`
+}
+
+// describe turns an error into what is shown of it.
+func describe(err error) report {
+	r := report{Kind: "failed", Message: err.Error(), Exit: exitCode(err)}
+	var usage *usageError
+	if refused, ok := refusal.As(err); ok {
+		r.Kind, r.Code, r.Transaction = "refused", refused.Code, refused.Transaction
+		r.Message, r.Next = refused.Message, refused.Remedy
+		if refused.Comparison != refusal.None {
+			r.Comparison = &refused.Comparison
+		}
+	} else if unknown, ok := refusal.AsUnknown(err); ok {
+		r.Kind, r.Next = "unknown", unknown.Remedy
+	} else if errors.As(err, &usage) {
+		r.Kind = "usage"
+	} else if errors.Is(err, context.Canceled) {
+		r.Kind = "interrupted"
+	}
+	var next *nextError
+	if errors.As(err, &next) {
+		r.Next = next.next
+	}
+	return r
+}
+
+// finish prints what is left to say about err and returns the exit code.
+func (a *app) finish(err error) int {
+	code := exitCode(err)
+	var explicit *exitError
+	if err == nil || errors.As(err, &explicit) && explicit.err == nil {
+		return code
+	}
+	r := describe(err)
+	if r.Kind == "usage" && r.Next == "" {
+		r.Next = a.helpCommand()
+	}
+	a.printReport(r)
+	return code
+}
+
+// printReport writes an error to stderr in the form that -o asks for, so that a program that asked for JSON never has
+// to parse prose.
+func (a *app) printReport(r report) {
+	wrapped := map[string]report{"error": r}
+	switch a.flags.output {
+	case "json":
+		if b, err := json.Marshal(wrapped); err == nil {
+			fmt.Fprintln(a.stderr, string(b))
+			return
+		}
+	case "yaml":
+		if b, err := yaml.Marshal(wrapped); err == nil {
+			fmt.Fprint(a.stderr, string(b))
+			return
+		}
+	}
+	fmt.Fprintln(a.stderr, r.screen())
+	if r.Next != "" {
+		fmt.Fprintln(a.stderr, "  next: "+printable(r.Next))
+	}
+}
+
+// screen is the one line that says what happened.
+func (r report) screen() string {
+	message := printable(strings.TrimSpace(r.Message))
+	switch r.Kind {
+	case "refused":
+		if r.Comparison != nil {
+			return fmt.Sprintf("refused by clew (comparison %d): %s", *r.Comparison, message)
+		}
+		return "refused by clew: " + message
+	case "interrupted":
+		return "clew: interrupted: " + message
+	}
+	return "clew: " + message
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what one run of the program has at hand. Nothing of it is global.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            map[string]string
+	flags          globalFlags
+
+	root    *cobra.Command
+	command *cobra.Command // the command that the command line names; nil before it is known
+	started bool           // a command's own code has begun
+	closers []func() error // what close undoes, last first
+}
+
+// globalFlags are the flags that every command takes.
+type globalFlags struct {
+	context   string // the kubeconfig or talosconfig context
+	namespace string // the namespace of a WHAT without one; not offered where a command uses -n for a node
+	output    string // table, json, yaml, or a form that only this command offers
+	quiet     bool   // no notes on stderr
+	verbose   bool   // also basis, epoch, generation, digests
+	offline   bool   // use what is recorded; contact neither cluster nor server
+	server    string // URL of a team server
+	store     string // path of a SQLite file or a PostgreSQL URL
+	as        string // asserted identity on a local store
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer, env []string) *app {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: make(map[string]string, len(env))}
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			a.env[k] = v
+		}
+	}
+	return a
+}
+
+// getenv returns an environment variable, "" when it is not set.
+func (a *app) getenv(key string) string { return a.env[key] }
+
+// onClose registers what has to be undone when the command ends.
+func (a *app) onClose(f func() error) { a.closers = append(a.closers, f) }
+
+// close undoes in reverse order. The command's outcome is settled by then, so an error here is only told.
+func (a *app) close() {
+	for _, f := range slices.Backward(a.closers) {
+		if err := f(); err != nil {
+			a.note("clew: while closing: %v", err)
+		}
+	}
+	a.closers = nil
+}
+
+// commands lists every command in the order in which help shows them. A command file adds its constructor here.
+func commands(a *app) []*cobra.Command {
+	return []*cobra.Command{
+		// Every day.
+		// Git against cluster.
+		// Talos nodes.
+		// Setup.
+		// Server, trust, rehearsal.
+		newVersionCommand(a),
+	}
+}
+
+// newRoot builds the whole command tree.
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "clew",
+		Short:         "What explains what you see on the cluster",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+	}
+	a.root = root
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetVersionTemplate("clew {{.Version}}\n")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		a.command = c
+		return &usageError{err: err}
+	})
+	a.bindGlobalFlags(root)
+	for _, g := range helpGroups {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+	}
+	root.SetCompletionCommandGroupID(groupSetup)
+	list := commands(a)
+	root.AddCommand(list...)
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Short = "Completion script for your shell"
+		list = append(list, completion)
+	}
+	a.setupHelp(root, list)
+	a.prepare(root)
+	return root
+}
+
+func (a *app) bindGlobalFlags(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&a.flags.context, "context", "", "kubeconfig or talosconfig context")
+	f.StringVarP(&a.flags.output, "output", "o", "table", "table, json or yaml")
+	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no advice")
+	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "also basis, epoch, generation and digests")
+	f.BoolVar(&a.flags.offline, "offline", false, "use what is recorded; contact nothing")
+	f.StringVar(&a.flags.server, "server", "", "URL of a team server")
+	f.StringVar(&a.flags.store, "store", "", "SQLite file or PostgreSQL URL (also CLEW_STORE)")
+	f.StringVar(&a.flags.as, "as", "", "asserted identity, local store only")
+}
+
+// prepare gives every command of the tree what all share: the namespace flag where -n is free, a check of -o, an
+// error for a group without its subcommand, and the mark that the command's own code has begun.
+func (a *app) prepare(c *cobra.Command) {
+	if c.Flags().ShorthandLookup("n") == nil && c.Flags().Lookup("namespace") == nil {
+		c.Flags().StringVarP(&a.flags.namespace, "namespace", "n", "", "namespace of WHAT")
+	}
+	for _, sub := range c.Commands() {
+		a.prepare(sub)
+	}
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			a.command = c // whose help a wrong count of arguments points to
+			return check(c, args)
+		}
+	}
+	if c.Run != nil { // only cobra's own commands; ours use RunE
+		return
+	}
+	run := c.RunE
+	if run == nil && c.HasSubCommands() && c != a.root {
+		c.Args = cobra.ArbitraryArgs
+		run = groupOnly
+	}
+	if run == nil {
+		run = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		a.command = c
+		if err := a.checkOutput(c); err != nil {
+			return err
+		}
+		a.started = true
+		return run(c, args)
+	}
+}
+
+// groupOnly answers a group of commands that was called by itself or with a word that is none of its commands.
+func groupOnly(c *cobra.Command, args []string) error {
+	names := make([]string, 0, len(c.Commands()))
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	if len(args) == 0 {
+		return usagef("%s needs one of: %s", c.CommandPath(), strings.Join(names, ", "))
+	}
+	return usagef("%s has no command %q; it has: %s", c.CommandPath(), args[0], strings.Join(names, ", "))
+}
+
+// formatsAnnotation is the key under which a command names output forms of its own, such as "sarif,junit".
+const formatsAnnotation = "clew/output"
+
+// allowOutput lets a command take further values of -o.
+func allowOutput(c *cobra.Command, forms ...string) {
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[formatsAnnotation] = strings.Join(forms, ",")
+}
+
+func (a *app) checkOutput(c *cobra.Command) error {
+	forms := []string{"table", "json", "yaml"}
+	if extra := c.Annotations[formatsAnnotation]; extra != "" {
+		forms = append(forms, strings.Split(extra, ",")...)
+	}
+	if slices.Contains(forms, a.flags.output) {
+		return nil
+	}
+	wrong := a.flags.output
+	a.flags.output = "table" // the error itself has to be shown somehow
+	return usagef("%s has no output form %q; it has: %s", c.CommandPath(), wrong, strings.Join(forms, ", "))
+}
