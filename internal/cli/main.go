@@ -10,22 +10,30 @@ import (
 	"io"
 	"os/signal"
 	"syscall"
+
+	"github.com/spf13/cobra"
 )
 
 // Main runs one command line and returns the exit code (see exit.go). args excludes the program's name; env has the
 // form of os.Environ. It never calls os.Exit and keeps no state between calls, so that tests can run many at once.
-//
-// An interrupt or a termination signal cancels the context that commands get. A second one ends the process at once,
-// because a command may be waiting for something that does not heed its context.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := withSignals(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop)
-
 	a := newApp(stdin, stdout, stderr, env)
-	defer a.close()
+	return a.run(ctx, newRoot(a), args)
+}
 
-	root := newRoot(a)
+// withSignals returns a context that an interrupt or a termination signal cancels. A second signal ends the process at
+// once, because a command may be waiting for something that does not heed its context.
+func withSignals(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// run executes a command tree and undoes what the command left open.
+func (a *app) run(ctx context.Context, root *cobra.Command, args []string) int {
+	defer a.close()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !a.started {

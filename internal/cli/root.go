@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/clewops/clew/internal/config"
 )
 
 // app is what one run of the program has at hand. Nothing of it is global.
@@ -19,6 +21,9 @@ type app struct {
 	command *cobra.Command // the command that the command line names; nil before it is known
 	started bool           // a command's own code has begun
 	closers []func() error // what close undoes, last first
+
+	config       *config.Config // once read; see settings
+	toldPassword bool           // the note about an inline database password was given
 }
 
 // globalFlags are the flags that every command takes.
@@ -147,6 +152,9 @@ func (a *app) prepare(c *cobra.Command) {
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		a.command = c
+		if c == a.root && len(args) > 0 { // an empty word, which cobra does not take for a command's name
+			return usagef("no command %q", args[0])
+		}
 		if err := a.checkOutput(c); err != nil {
 			return err
 		}

@@ -1,0 +1,184 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// Engine is the kind of database a store lives in.
+type Engine string
+
+// The engines.
+const (
+	SQLite   Engine = "sqlite"
+	Postgres Engine = "postgres"
+)
+
+// Location says where the store is. It can be printed, logged and encoded: a password never shows.
+type Location struct {
+	Engine Engine
+	Path   string      // SQLite: the file's absolute path
+	URL    DatabaseURL // PostgreSQL
+	Source string      // what named it: "--store", "CLEW_STORE", the configuration file's path, or "default"
+	// InlinePassword says that the command line or the environment carried the password itself, where other
+	// processes of this machine may read it.
+	InlinePassword bool
+}
+
+// String is the location as shown to the user.
+func (l Location) String() string {
+	if l.Engine == Postgres {
+		return l.URL.String()
+	}
+	return l.Path
+}
+
+// LogValue is the location in a log.
+func (l Location) LogValue() slog.Value { return slog.StringValue(l.String()) }
+
+// DatabaseURL is a PostgreSQL URL that shows itself without its secrets.
+type DatabaseURL struct {
+	shown  string
+	secret Secret
+}
+
+// Reveal is the URL to connect with, secrets included.
+func (u DatabaseURL) Reveal() string { return u.secret.Reveal() }
+
+// String is the URL without its secrets.
+func (u DatabaseURL) String() string { return u.shown }
+
+// Format shows the URL without its secrets under every verb.
+func (u DatabaseURL) Format(f fmt.State, _ rune) { fmt.Fprint(f, u.shown) }
+
+// MarshalText is what JSON, YAML and text encoders write.
+func (u DatabaseURL) MarshalText() ([]byte, error) { return []byte(u.shown), nil }
+
+// LogValue is what slog writes.
+func (u DatabaseURL) LogValue() slog.Value { return slog.StringValue(u.shown) }
+
+// StoreLocation resolves where the store is: the --store flag (nil when it was not given), CLEW_STORE, the
+// configuration file, the default file in the state directory. It opens nothing.
+//
+// The value is "sqlite" (the default file), a path, or a postgres:// URL. For a URL without a password,
+// CLEW_STORE_PASSWORD_FILE or store.password_file may name the file that holds it; PGPASSFILE works too, in the
+// database driver.
+func (c Config) StoreLocation(flag *string) (Location, error) {
+	value, source := c.Store.Location, c.File
+	if env := c.getenv(EnvStore); env != "" {
+		value, source = env, EnvStore
+	}
+	if flag != nil {
+		value, source = *flag, "--store"
+		if value == "" {
+			return Location{}, errors.New("--store is empty: give a SQLite file or a PostgreSQL URL")
+		}
+	}
+	if value == "" {
+		value, source = string(SQLite), "default"
+	}
+	l, err := c.parseLocation(value, source)
+	if err != nil {
+		return Location{}, fmt.Errorf("%s: %w", source, err)
+	}
+	l.Source = source
+	return l, nil
+}
+
+func (c Config) parseLocation(value, source string) (Location, error) {
+	if value == string(SQLite) {
+		return Location{Engine: SQLite, Path: filepath.Join(c.Dirs.State, "store.db")}, nil
+	}
+	scheme, _, isURL := strings.Cut(value, "://")
+	if !isURL {
+		path, err := c.storePath(value, source)
+		return Location{Engine: SQLite, Path: path}, err
+	}
+	if scheme != "postgres" && scheme != "postgresql" {
+		return Location{}, errors.New("a store is a SQLite file's path or a postgres:// URL")
+	}
+	return c.parseURL(value, source)
+}
+
+func (c Config) storePath(value, source string) (string, error) {
+	if source == c.File {
+		return c.fromFile(value)
+	}
+	return cleanPath(value)
+}
+
+// errURL does not quote the URL, nor what the parser says of it: both can contain the password.
+var errURL = errors.New("not a valid PostgreSQL URL: it looks like postgres://USER@HOST:PORT/DATABASE, " +
+	"and special characters in it are percent-encoded")
+
+func (c Config) parseURL(value, source string) (Location, error) {
+	u, err := url.Parse(value)
+	if err != nil {
+		return Location{}, errURL
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return Location{}, errURL
+	}
+	_, inline := u.User.Password()
+	inline = inline || query.Has("password")
+	if !inline {
+		if err := c.addPassword(u); err != nil {
+			return Location{}, err
+		}
+	}
+	inline = inline || query.Has("sslpassword")
+	if inline && source == c.File {
+		return Location{}, errors.New("store.location contains a password: put it into a file of its own and name that " +
+			"in store.password_file")
+	}
+	return Location{
+		Engine:         Postgres,
+		URL:            DatabaseURL{shown: redact(*u, query), secret: NewSecret(u.String())},
+		InlinePassword: inline,
+	}, nil
+}
+
+// addPassword puts the password that a file holds, if one is named, into the URL.
+func (c Config) addPassword(u *url.URL) error {
+	file := c.Store.PasswordFile
+	if env := c.getenv(EnvPasswordFile); env != "" {
+		file = env
+	}
+	if file == "" {
+		return nil
+	}
+	b, err := readLimited(file)
+	if err != nil {
+		return fmt.Errorf("read the database password: %w", err)
+	}
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) == 0 {
+		return fmt.Errorf("read the database password: the first line of %s is empty", file)
+	}
+	u.User = url.UserPassword(u.User.Username(), string(line))
+	return nil
+}
+
+// secretParameters are the URL parameters of the database driver that carry a secret.
+var secretParameters = []string{"password", "sslpassword"}
+
+// redact is the URL with every secret replaced.
+func redact(u url.URL, query url.Values) string {
+	if _, ok := u.User.Password(); ok {
+		u.User = url.UserPassword(u.User.Username(), withheld)
+	}
+	for _, p := range secretParameters {
+		if query.Has(p) {
+			query.Set(p, withheld)
+		}
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
