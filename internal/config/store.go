@@ -1,11 +1,9 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"path/filepath"
 	"strings"
 )
@@ -40,27 +38,6 @@ func (l Location) String() string {
 
 // LogValue is the location in a log.
 func (l Location) LogValue() slog.Value { return slog.StringValue(l.String()) }
-
-// DatabaseURL is a PostgreSQL URL that shows itself without its secrets.
-type DatabaseURL struct {
-	shown  string
-	secret Secret
-}
-
-// Reveal is the URL to connect with, secrets included.
-func (u DatabaseURL) Reveal() string { return u.secret.Reveal() }
-
-// String is the URL without its secrets.
-func (u DatabaseURL) String() string { return u.shown }
-
-// Format shows the URL without its secrets under every verb.
-func (u DatabaseURL) Format(f fmt.State, _ rune) { fmt.Fprint(f, u.shown) }
-
-// MarshalText is what JSON, YAML and text encoders write.
-func (u DatabaseURL) MarshalText() ([]byte, error) { return []byte(u.shown), nil }
-
-// LogValue is what slog writes.
-func (u DatabaseURL) LogValue() slog.Value { return slog.StringValue(u.shown) }
 
 // StoreLocation resolves where the store is: the --store flag (nil when it was not given), CLEW_STORE, the
 // configuration file, the default file in the state directory. It opens nothing.
@@ -102,7 +79,7 @@ func (c Config) parseLocation(value, source string) (Location, error) {
 	if scheme != "postgres" && scheme != "postgresql" {
 		return Location{}, errors.New("a store is a SQLite file's path or a postgres:// URL")
 	}
-	return c.parseURL(value, source)
+	return c.databaseURL(value, source)
 }
 
 func (c Config) storePath(value, source string) (string, error) {
@@ -112,73 +89,42 @@ func (c Config) storePath(value, source string) (string, error) {
 	return cleanPath(value)
 }
 
-// errURL does not quote the URL, nor what the parser says of it: both can contain the password.
-var errURL = errors.New("not a valid PostgreSQL URL: it looks like postgres://USER@HOST:PORT/DATABASE, " +
-	"and special characters in it are percent-encoded")
-
-func (c Config) parseURL(value, source string) (Location, error) {
-	u, err := url.Parse(value)
+// databaseURL parses a PostgreSQL URL and adds the password that a file holds, if it has none itself.
+func (c Config) databaseURL(value, source string) (Location, error) {
+	u, err := ParseDatabaseURL(value)
 	if err != nil {
-		return Location{}, errURL
+		return Location{}, err
 	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return Location{}, errURL
-	}
-	_, inline := u.User.Password()
-	inline = inline || query.Has("password")
-	if !inline {
-		if err := c.addPassword(u); err != nil {
-			return Location{}, err
-		}
-	}
-	inline = inline || query.Has("sslpassword")
+	inline := u.hasSecret()
 	if inline && source == c.File {
 		return Location{}, errors.New("store.location contains a password: put it into a file of its own and name that " +
 			"in store.password_file")
 	}
-	return Location{
-		Engine:         Postgres,
-		URL:            DatabaseURL{shown: redact(*u, query), secret: NewSecret(u.String())},
-		InlinePassword: inline,
-	}, nil
+	if !u.hasPassword() {
+		if u, err = c.addPassword(u); err != nil {
+			return Location{}, err
+		}
+	}
+	return Location{Engine: Postgres, URL: u, InlinePassword: inline}, nil
 }
 
 // addPassword puts the password that a file holds, if one is named, into the URL.
-func (c Config) addPassword(u *url.URL) error {
+func (c Config) addPassword(u DatabaseURL) (DatabaseURL, error) {
 	file := c.Store.PasswordFile
 	if env := c.getenv(EnvPasswordFile); env != "" {
 		file = env
 	}
 	if file == "" {
-		return nil
+		return u, nil
 	}
 	b, err := readLimited(file)
 	if err != nil {
-		return fmt.Errorf("read the database password: %w", err)
+		return DatabaseURL{}, fmt.Errorf("read the database password: %w", err)
 	}
-	line, _, _ := bytes.Cut(b, []byte("\n"))
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	if len(line) == 0 {
-		return fmt.Errorf("read the database password: the first line of %s is empty", file)
+	line, _, _ := strings.Cut(string(b), "\n")
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" {
+		return DatabaseURL{}, fmt.Errorf("read the database password: the first line of %s is empty", file)
 	}
-	u.User = url.UserPassword(u.User.Username(), string(line))
-	return nil
-}
-
-// secretParameters are the URL parameters of the database driver that carry a secret.
-var secretParameters = []string{"password", "sslpassword"}
-
-// redact is the URL with every secret replaced.
-func redact(u url.URL, query url.Values) string {
-	if _, ok := u.User.Password(); ok {
-		u.User = url.UserPassword(u.User.Username(), withheld)
-	}
-	for _, p := range secretParameters {
-		if query.Has(p) {
-			query.Set(p, withheld)
-		}
-	}
-	u.RawQuery = query.Encode()
-	return u.String()
+	return u.withPassword(line), nil
 }

@@ -74,7 +74,7 @@ func TestPasswordNeverShows(t *testing.T) {
 		if !l.InlinePassword {
 			t.Errorf("%q: the inline password went unnoticed", value)
 		}
-		for _, v := range []any{l, l.URL, &l, NewSecret(planted)} {
+		for _, v := range []any{l, l.URL, &l, l.URL.WithDatabase("x")} {
 			for how, shown := range everyForm(t, v) {
 				if shows(shown) {
 					t.Errorf("%s of %T shows the password: %s", how, v, shown)
@@ -124,6 +124,20 @@ func everyForm(t *testing.T, v any) map[string]string {
 	forms["json"], forms["yaml"], forms["slog text"], forms["slog json"] = string(j), string(y), text.String(), asJSON.String()
 	forms["error"] = fmt.Errorf("open %v: %w", v, errors.New("refused")).Error()
 	return forms
+}
+
+func TestDatabaseURLVariants(t *testing.T) {
+	u, err := ParseDatabaseURL("postgres://ada:pw@db:5432/clew?sslmode=disable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := u.WithDatabase("a b").WithHost("127.0.0.1:7").Reveal()
+	if want := "postgres://ada:pw@127.0.0.1:7/a%20b?sslmode=disable"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if want := "postgres://ada:pw@db:5432/clew?sslmode=disable"; u.Reveal() != want {
+		t.Errorf("the original changed to %s", u.Reveal())
+	}
 }
 
 func TestErrorOfABadURLDoesNotQuoteIt(t *testing.T) {
