@@ -68,6 +68,12 @@ func Commitment(f Facts) *refusal.Refusal { return run("commitment", commitment,
 // AttemptAllowed runs the comparisons of A in number order and returns the first refusal, nil when all hold.
 func AttemptAllowed(f Facts) *refusal.Refusal { return run("attempt", attempt, f, true) }
 
+// Precheck runs comparisons 1 and 6 alone, before anything is decrypted or any credential used. A plan that is already
+// committed is judged as its next attempt would be.
+func Precheck(f Facts) *refusal.Refusal {
+	return run("precheck", []comparison{{1, "", compare1}, {6, GuardGate, compare6}}, f, f.Existing != nil)
+}
+
 func run(transaction string, list []comparison, f Facts, isAttempt bool) *refusal.Refusal {
 	for _, c := range list {
 		if c.guard != "" && f.Without.Has(c.guard) {
@@ -164,14 +170,7 @@ func compare3(f Facts, isAttempt bool) (string, string) {
 	if isAttempt && isRetry(f) && e.Operation != f.Existing.ID {
 		return "no-evidence", "this executor recorded no reading of the machine for this retry"
 	}
-	age := f.Now.Sub(e.StartedAt)
-	if age > f.Plan.MaxAge {
-		return "evidence-old", fmt.Sprintf("the reading is %s old, at most %s is allowed", age.Round(time.Millisecond), f.Plan.MaxAge)
-	}
-	if age < -time.Second {
-		return "evidence-future", "the reading is dated after the present: the clock was set back"
-	}
-	if code, why := checkReading(f.Plan, f.Machine, e.Reading); code != "" {
+	if code, why := freshAndFit(f, *e); code != "" {
 		return code, why
 	}
 	for _, n := range f.Newer {
@@ -180,6 +179,18 @@ func compare3(f Facts, isAttempt bool) (string, string) {
 		}
 	}
 	return "", ""
+}
+
+// freshAndFit: the reading is recent enough and serves as evidence for the plan.
+func freshAndFit(f Facts, e Observation) (string, string) {
+	age := f.Now.Sub(e.StartedAt)
+	if age > f.Plan.MaxAge {
+		return "evidence-old", fmt.Sprintf("the reading is %s old, at most %s is allowed", age.Round(time.Millisecond), f.Plan.MaxAge)
+	}
+	if age < -time.Second {
+		return "evidence-future", "the reading is dated after the present: the clock was set back"
+	}
+	return checkReading(f.Plan, f.Machine, e.Reading)
 }
 
 // isRetry: the operation was sent before, or the asking owner classified it as safe to retry.

@@ -48,10 +48,23 @@ func CheckPlan(p Plan, m Machine, r Reading, now time.Time) *refusal.Refusal {
 	if p.Kind == KindApply && m.Applied == "" {
 		return no("no-baseline", fmt.Sprintf("no configuration of %s was ever accepted", m.Name), "clew machine import")
 	}
+	if p.Kind == KindApply && p.Expected != expected(p, m) {
+		return no("other-digest", fmt.Sprintf("the plan expects %s, but neither was that applied to %s nor does the drift record it binds show it",
+			ShortDigest(p.Expected), m.Name), "clew machine show "+m.Name+" --refresh")
+	}
 	if code, why := checkReading(p, m, r); code != "" {
 		return no(code, why, "clew machine show "+m.Name+" --refresh")
 	}
 	return nil
+}
+
+// expected is the digest that a plan must expect before its dispatch: what was applied, or the drifted digest when it
+// binds the drift record.
+func expected(p Plan, m Machine) string {
+	if p.Drift != "" {
+		return m.Drift.Digest
+	}
+	return m.Applied
 }
 
 // checkTerms says what is wrong with a plan's own terms, "" when nothing is.

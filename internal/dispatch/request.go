@@ -3,12 +3,15 @@ package dispatch
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/clewops/clew/internal/ledger"
 )
 
 // CommitRequest asks for the commitment of an approved plan. By is the asking executor at generation 1.
 type CommitRequest struct {
 	Plan    string
 	By      Owner
+	Who     ledger.Actor // the operator who dispatches; recorded, and checked for the role, where one is named
 	Request Request
 	Token   string // random; a COMMIT whose answer was lost is looked up by it
 }

@@ -105,6 +105,9 @@ func Step(c Case, e Event) (Operation, Effects, *refusal.Refusal) {
 	return carry(c, e, op)
 }
 
+// OwnedBy refuses anyone but the current owner in the current epoch.
+func OwnedBy(c Case, by Owner) *refusal.Refusal { return ownerOf(c, Event{Kind: Complete, By: by}) }
+
 func orAbsent(s State) string {
 	if s == Absent {
 		return "no operation"
@@ -235,6 +238,9 @@ func admitObservation(c Case, e Event, want Judgement) string {
 	}
 	if !CompletionBasis(c.Attempts, e.Observation.Basis) && !c.Without.Has(GuardAccounting) {
 		return "an attempt is not accounted for, or the reading began before it was"
+	}
+	if e.Observation.Basis <= c.Op.Revision {
+		return "the reading began before the commitment"
 	}
 	got, why := JudgePostconditions(c.Plan, c.Machine, c.Op.SendBoot, e.Observation.Reading)
 	if got != want {
