@@ -1,0 +1,52 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/clewops/clew/internal/ledger"
+)
+
+// clockTolerance is how far the clock may be behind the last entry before a commitment or an attempt fails.
+const clockTolerance = time.Second
+
+// ClockBehind says that the store's clock is behind what was already recorded: ages cannot be trusted. It is a failure,
+// not a refusal: it passes by itself when the clock catches up.
+type ClockBehind struct {
+	Scope ledger.Scope
+	Now   time.Time
+	Last  time.Time // of the scope's last entry
+}
+
+// Error says by how much, and what ends it.
+func (e *ClockBehind) Error() string {
+	return fmt.Sprintf("the store's clock is %s behind the last entry of %s: set it right or wait until it catches up; "+
+		"where the step was meant, a recovery-admin records it with clew admin recovery clock",
+		e.Last.Sub(e.Now).Round(time.Millisecond), e.Scope)
+}
+
+// checkClock fails when the transaction's time is more than a second before the last entry of one of the machines or of
+// the installation, in the same clock era. A recorded step begins a new era.
+func (tx *Tx) checkClock(machines []string) error {
+	era, err := tx.era()
+	if err != nil {
+		return err
+	}
+	scopes := make([]ledger.Scope, 0, len(machines)+1)
+	for _, id := range machines {
+		scopes = append(scopes, machineScope(id))
+	}
+	for _, s := range append(scopes, installationScope) {
+		h := tx.heads[s]
+		if h == nil {
+			if h, err = tx.readHead(s, selectHead); err != nil {
+				return err
+			}
+		}
+		last := fromMicros(h.at)
+		if h.era == era && last.Sub(tx.Now()) > clockTolerance {
+			return &ClockBehind{Scope: s, Now: tx.Now(), Last: last}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/clewops/clew/internal/ledger"
+)
+
+// lockMode is how one of the two locks without a row is taken.
+type lockMode int
+
+const (
+	unlocked lockMode = iota
+	shared
+	exclusive
+)
+
+// locks names what a transaction locks, before it reads anything. They are taken in the order of the fields, which is
+// the one order of the whole store, so that no two transactions wait for each other.
+//
+// A machine or another scope that does not exist yet cannot be locked and is not created: the first append to it
+// creates and locks it.
+type locks struct {
+	machines     []string // ids; sorted here
+	plan         string
+	approval     string
+	identities   lockMode // shared where approvals count; exclusive to revoke an identity
+	installation lockMode // shared where the epoch counts; exclusive to enter or leave recovery
+	rollout      string
+	others       []ledger.Scope // sorted here
+
+	// guarded marks the commitment and the attempt: they fail when the store looks restored or the clock is behind
+	// the machine's or the installation's last entry, and the head file is synced after their COMMIT.
+	guarded bool
+}
+
+func machineScope(id string) ledger.Scope { return ledger.Scope{Kind: ledger.Machine, ID: id} }
+func rolloutScope(id string) ledger.Scope { return ledger.Scope{Kind: ledger.Rollout, ID: id} }
+
+var installationScope = ledger.Scope{Kind: ledger.Installation}
+
+// take locks everything that l names.
+func (tx *Tx) take(l locks) error {
+	machines := slices.Compact(slices.Sorted(slices.Values(l.machines)))
+	for _, id := range machines {
+		if err := tx.lockScope(machineScope(id), false); err != nil {
+			return err
+		}
+	}
+	if l.plan != "" {
+		if err := tx.lockRow(`SELECT id FROM plans WHERE id = $1 FOR UPDATE`, l.plan); err != nil {
+			return err
+		}
+	}
+	if l.approval != "" {
+		if err := tx.lockRow(`SELECT id FROM approvals WHERE id = $1 FOR UPDATE`, l.approval); err != nil {
+			return err
+		}
+	}
+	if err := tx.lockAdvisory(identitiesLock, l.identities); err != nil {
+		return err
+	}
+	if err := tx.lockAdvisory(installationLock, l.installation); err != nil {
+		return err
+	}
+	if l.rollout != "" {
+		// Created if it is not there: its first two members must already wait for each other.
+		if err := tx.lockScope(rolloutScope(l.rollout), true); err != nil {
+			return err
+		}
+	}
+	others := slices.SortedFunc(slices.Values(l.others), func(a, b ledger.Scope) int {
+		if a.Less(b) {
+			return -1
+		}
+		return 1
+	})
+	for _, s := range slices.Compact(others) {
+		if err := tx.lockScope(s, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) lockRow(query, id string) error {
+	rows, err := tx.query(query, id)
+	if err != nil {
+		return err
+	}
+	_, err = all(rows, func(scan func(...any) error) (string, error) {
+		var got string
+		return got, scan(&got)
+	})
+	return tx.note(err)
+}
+
+func (tx *Tx) lockAdvisory(which advisory, mode lockMode) error {
+	switch mode {
+	case shared:
+		return tx.note(tx.store.engine.lockShared(tx.ctx, tx.conn, which))
+	case exclusive:
+		return tx.note(tx.store.engine.lockExclusive(tx.ctx, tx.conn, which))
+	case unlocked:
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clewops/clew/internal/ledger"
+	"github.com/clewops/clew/internal/refusal"
+)
+
+// Tx is one transaction. It is used by one goroutine, inside the function that update or view was given, and not after.
+type Tx struct {
+	store  *Store
+	ctx    context.Context
+	conn   *conn
+	time   time.Time
+	heads  map[ledger.Scope]*lockedHead
+	inst   *installation
+	writes bool
+	failed error // the first statement that failed: nothing commits after it
+}
+
+// update runs fn in a write transaction, under the locks l, and commits. what says in words what is being written, for
+// errors: "the commitment of p-4fz".
+//
+// An error of fn, refusals included, rolls back and is returned as it is. A COMMIT whose outcome is open is a
+// *refusal.Unknown; any other error means that nothing was committed.
+func (s *Store) update(ctx context.Context, l locks, what string, fn func(tx *Tx) error) error {
+	err := s.run(ctx, l, what, fn)
+	if err == nil || isDecision(err) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// isDecision: these carry their own words, and wrapping would only repeat them.
+func isDecision(err error) bool {
+	if _, ok := refusal.As(err); ok {
+		return true
+	}
+	_, ok := refusal.AsUnknown(err)
+	return ok
+}
+
+func (s *Store) run(ctx context.Context, l locks, what string, fn func(tx *Tx) error) error {
+	if l.guarded {
+		if err := s.Restored(); err != nil {
+			return err
+		}
+	}
+	c, err := s.engine.beginWrite(ctx)
+	if err != nil {
+		return err
+	}
+	tx := &Tx{store: s, ctx: ctx, conn: c, heads: map[ledger.Scope]*lockedHead{}, writes: true}
+	open := true
+	defer func() {
+		if open { // an error, or a panic of fn
+			rollback(ctx, c)
+		}
+	}()
+	if err := tx.prepare(l); err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if tx.failed != nil {
+		return fmt.Errorf("a statement failed before: %w", tx.failed)
+	}
+	if err := tx.saveHeads(); err != nil {
+		return err
+	}
+	open = false
+	if err := s.commit(ctx, c, what); err != nil {
+		return err
+	}
+	s.committed(tx, l)
+	return nil
+}
+
+func (tx *Tx) prepare(l locks) error {
+	if err := tx.take(l); err != nil {
+		return err
+	}
+	if err := tx.readClock(); err != nil {
+		return err
+	}
+	if !l.guarded {
+		return nil
+	}
+	if err := tx.checkRestored(l.machines); err != nil {
+		return err
+	}
+	return tx.checkClock(l.machines)
+}
+
+func (s *Store) commit(ctx context.Context, c *conn, what string) error {
+	ctx, cancel := ending(ctx)
+	defer cancel()
+	unknown, err := s.engine.commit(ctx, c)
+	switch {
+	case err == nil:
+		c.release(false)
+		return nil
+	case unknown:
+		c.release(true)
+		return &refusal.Unknown{
+			What: what + " was recorded", Err: err,
+			Remedy: "look it up when the store answers again; nothing is done on the strength of it until then",
+		}
+	}
+	rollback(ctx, c)
+	return fmt.Errorf("commit: %w", err)
+}
+
+// view runs fn in a transaction that sees one snapshot and writes nothing.
+func (s *Store) view(ctx context.Context, fn func(tx *Tx) error) error {
+	c, err := s.engine.beginRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer rollback(ctx, c)
+	tx := &Tx{store: s, ctx: ctx, conn: c, heads: map[ledger.Scope]*lockedHead{}}
+	if err := tx.readClock(); err != nil {
+		return err
+	}
+	return fn(tx)
+}
+
+// Now is the transaction's time, UTC, in microseconds: read once, after the locks.
+func (tx *Tx) Now() time.Time { return tx.time }
+
+// Context is the context of the transaction, for calls that are made inside it.
+func (tx *Tx) Context() context.Context { return tx.ctx }
+
+func (tx *Tx) readClock() error {
+	now, err := tx.store.engine.now(tx.ctx, tx.conn)
+	tx.time = now
+	return tx.note(err)
+}
+
+// note remembers a failed statement: PostgreSQL would answer the COMMIT of its transaction with a silent rollback.
+func (tx *Tx) note(err error) error {
+	if err != nil && tx.failed == nil && !errors.Is(err, sql.ErrNoRows) {
+		tx.failed = err
+	}
+	return err
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (tx *Tx) exec(query string, args ...any) (int64, error) {
+	bound, err := bind(args)
+	if err != nil {
+		return 0, tx.note(err)
+	}
+	res, err := tx.conn.exec(tx.ctx, query, bound...)
+	if err != nil {
+		return 0, tx.note(err)
+	}
+	n, err := res.RowsAffected()
+	return n, tx.note(err)
+}
+
+// exec1 runs a statement that must change exactly one row.
+func (tx *Tx) exec1(query string, args ...any) error {
+	n, err := tx.exec(query, args...)
+	if err == nil && n != 1 {
+		return tx.note(fmt.Errorf("store: %d rows changed where 1 was expected: %s", n, query))
+	}
+	return err
+}
+
+// query runs a statement that returns rows. They must be read to their end before the next statement: use all.
+func (tx *Tx) query(query string, args ...any) (*sql.Rows, error) {
+	bound, err := bind(args)
+	if err != nil {
+		return nil, tx.note(err)
+	}
+	rows, err := tx.conn.query(tx.ctx, query, bound...)
+	return rows, tx.note(err)
+}
+
+// row runs a statement of which the first row counts. Its Scan returns sql.ErrNoRows when there is none.
+func (tx *Tx) row(query string, args ...any) row {
+	rows, err := tx.query(query, args...)
+	return row{tx: tx, rows: rows, err: err}
+}
+
+type row struct {
+	tx   *Tx
+	rows *sql.Rows
+	err  error
+}
+
+// Scan reads the row's columns and ends the statement.
+func (r row) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close()
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return r.tx.note(err)
+		}
+		return sql.ErrNoRows
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		return r.tx.note(err)
+	}
+	return r.tx.note(r.rows.Close())
+}
+
+// all reads rows to their end. one reads a single row by calling scan once with a destination per column.
+func all[T any](rows *sql.Rows, one func(scan func(dest ...any) error) (T, error)) ([]T, error) {
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		v, err := one(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// list is query and all in one.
+func list[T any](tx *Tx, one func(scan func(dest ...any) error) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := tx.query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	out, err := all(rows, one)
+	return out, tx.note(err)
+}
