@@ -1,0 +1,73 @@
+package dispatch
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Records is what one machine's timeline says at its end: of each record the last body. A store's projected tables must
+// say the same.
+type Records struct {
+	Machine    *Machine // nil when the timeline registers none
+	Drifts     map[string]Drift
+	Plans      map[string]Plan
+	Standings  map[string]Standing // by plan
+	Approvals  map[string]Approval
+	Operations map[string]Operation
+	Attempts   map[AttemptKey]Attempt
+
+	// Tokens of the commitment and attempt transactions.
+	OperationTokens map[string]string
+	AttemptTokens   map[AttemptKey]string
+
+	// Observations holds the digest of each recorded observation, by basis; see DigestObservation. Started holds the
+	// reads that began and were neither recorded nor failed, Failed those that failed, by basis.
+	Observations map[int64][sha256.Size]byte
+	Started      map[int64]StartedRead
+	Failed       map[int64]bool
+
+	// Last is the scope's last revision that was read.
+	Last int64
+}
+
+// AttemptKey names an attempt.
+type AttemptKey struct {
+	Operation string
+	Number    int
+}
+
+// String names the attempt for people.
+func (k AttemptKey) String() string { return fmt.Sprintf("%s attempt %d", k.Operation, k.Number) }
+
+// StartedRead is a read that began: its entry's time, and the observation as far as it was known then.
+type StartedRead struct {
+	At          time.Time
+	Observation *Observation
+}
+
+// DigestObservation is the digest by which observations are compared without being kept: SHA-256 of its JSON.
+func DigestObservation(o Observation) ([sha256.Size]byte, error) {
+	b, err := json.Marshal(o)
+	if err != nil {
+		return [sha256.Size]byte{}, err
+	}
+	return sha256.Sum256(b), nil
+}
+
+func newRecords() Records {
+	return Records{
+		Drifts:          map[string]Drift{},
+		Plans:           map[string]Plan{},
+		Standings:       map[string]Standing{},
+		Approvals:       map[string]Approval{},
+		Operations:      map[string]Operation{},
+		Attempts:        map[AttemptKey]Attempt{},
+		OperationTokens: map[string]string{},
+		AttemptTokens:   map[AttemptKey]string{},
+		Observations:    map[int64][sha256.Size]byte{},
+		Started:         map[int64]StartedRead{},
+		Failed:          map[int64]bool{},
+	}
+}
