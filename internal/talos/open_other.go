@@ -1,0 +1,5 @@
+//go:build !unix
+
+package talos
+
+const openWithoutWaiting = 0
