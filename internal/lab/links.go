@@ -46,3 +46,47 @@ func (k *Link) Delay(ctx context.Context, d time.Duration) error {
 
 // Heal ends every fault of the link.
 func (k *Link) Heal(ctx context.Context) error { return k.fault(ctx, link.Fault{Kind: link.Heal}) }
+
+// LinkReport is a link's faults as the lab sees them; see link.Report.
+type LinkReport = link.Report
+
+func (k *Link) fault(ctx context.Context, f link.Fault) error {
+	if k.lab.rec.Links == LinksNetns {
+		return k.lab.faultNetns(ctx, k.to, f)
+	}
+
+	return link.NewControl(k.lab.linkSocket()).Fault(ctx, k.from, k.to, f)
+}
+
+// Faulty reports every link that carries a fault now.
+func (l *Lab) Faulty(ctx context.Context) ([]LinkReport, error) {
+	var faulty []LinkReport
+
+	switch l.rec.Links {
+	case LinksNone:
+	case LinksUserland:
+		all, err := link.NewControl(l.linkSocket()).Links(ctx)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, r := range all {
+			if r.Faulty() {
+				faulty = append(faulty, r)
+			}
+		}
+	case LinksNetns:
+		for _, n := range l.rec.Nodes {
+			ok, err := l.portForwards(ctx, n.Name)
+			if err != nil {
+				return nil, err
+			}
+
+			if !ok {
+				faulty = append(faulty, link.CutReport("any", n.Name))
+			}
+		}
+	}
+
+	return faulty, nil
+}

@@ -2,6 +2,10 @@ package lab
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/clewops/clew/internal/lab/node"
@@ -38,10 +42,10 @@ func (n *Node) Name() string { return n.rec.Name }
 func (n *Node) Worker() bool { return n.rec.Worker }
 
 // Address returns the address on which clients reach the node now (port 50000).
-func (n *Node) Address(ctx context.Context) string { return n.address(ctx) }
+func (n *Node) Address() string { return n.address() }
 
 // PID returns the id of the node's process as last started; it does not say that the process lives.
-func (n *Node) PID() int { return n.current().Process.PID }
+func (n *Node) PID() int { return n.current().PID }
 
 // Dir returns the node's own directory.
 func (n *Node) Dir() string { return n.lab.nodeDir(n.rec.Name) }
@@ -59,13 +63,13 @@ func (n *Node) Counters() (Counters, error) { return node.ReadCounters(n.Dir()) 
 func (n *Node) Applies() ([]Apply, error) { return node.ReadApplies(n.Dir()) }
 
 // Pause stops the process with SIGSTOP; its sockets stay open and its kernel still acknowledges.
-func (n *Node) Pause() error { return n.current().Process.pause() }
+func (n *Node) Pause() error { return n.current().pause() }
 
 // Continue undoes Pause.
-func (n *Node) Continue() error { return n.current().Process.resume() }
+func (n *Node) Continue() error { return n.current().resume() }
 
 // Kill ends the process with SIGKILL and waits until it is gone.
-func (n *Node) Kill(ctx context.Context) error { return n.current().Process.kill(ctx) }
+func (n *Node) Kill(ctx context.Context) error { return n.current().kill(ctx) }
 
 // Restart ends the process if it lives and starts it anew, then waits until the node is running and ready.
 func (n *Node) Restart(ctx context.Context, opts RestartOptions) error { return n.restart(ctx, opts) }
@@ -87,3 +91,73 @@ func (n *Node) Move(ctx context.Context) (string, error) { return n.control().Mo
 
 // WaitReady waits until the node is in stage running and ready.
 func (n *Node) WaitReady(ctx context.Context) error { return n.waitReady(ctx) }
+
+// current is the process as last recorded: a restart, by whoever, changes it.
+func (n *Node) current() process { return readProcess(n.Dir()) }
+
+func (n *Node) control() *node.Control {
+	return node.NewControl(n.lab.nodeSettings(n.rec).ControlSocket())
+}
+
+func (n *Node) address() string {
+	addr, err := node.CurrentAddress(n.Dir())
+	if err != nil {
+		return n.rec.Public
+	}
+
+	return addr
+}
+
+func (n *Node) restart(ctx context.Context, opts RestartOptions) error {
+	if err := n.Kill(ctx); err != nil {
+		return err
+	}
+
+	if opts.EmptyState {
+		if err := os.RemoveAll(node.StateDir(n.Dir())); err != nil {
+			return err
+		}
+	}
+
+	s := &starter{exe: n.lab.rec.Exe}
+	if err := s.start(n.Dir(), n.rec.Netns, childNode, n.lab.dir, n.Name()); err != nil {
+		return err
+	}
+
+	return n.waitReady(ctx)
+}
+
+// waitReady gives up early when the process has ended: it will not become ready any more.
+func (n *Node) waitReady(ctx context.Context) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+
+	for {
+		status, err := n.Status(ctx)
+		if err == nil && status.Up && status.Ready && status.Stage == "running" {
+			return nil
+		}
+
+		if !n.current().alive() {
+			return fmt.Errorf("node %s has ended: %s", n.Name(), lastLine(filepath.Join(n.Dir(), "log")))
+		}
+
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for node %s to be ready: %w", n.Name(), ctx.Err())
+		}
+	}
+}
+
+// lastLine is what a log ends with.
+func lastLine(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "its log cannot be read"
+	}
+
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+
+	return lines[len(lines)-1]
+}

@@ -125,3 +125,11 @@ func (s *state) report(k key) Report {
 
 	return Report{From: k.from, To: k.to, ToNode: names[to], FromNode: names[from], Delay: delay}
 }
+
+// Faulty says whether anything is ordered for the link.
+func (r Report) Faulty() bool { return r.ToNode != "pass" || r.FromNode != "pass" || r.Delay > 0 }
+
+// CutReport is the report of a link that is cut.
+func CutReport(from, to string) Report {
+	return Report{From: from, To: to, ToNode: "cut", FromNode: "cut"}
+}

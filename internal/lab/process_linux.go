@@ -1,0 +1,66 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// startTime says when a process started: the machine's boot and the clock ticks since. A zombie counts as ended.
+func startTime(pid int) (string, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+
+	// The second field is the command in parentheses and may hold anything, so counting starts behind it.
+	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	if len(fields) < 20 {
+		return "", fmt.Errorf("unexpected /proc/%d/stat", pid)
+	}
+
+	if fields[0] == "Z" || fields[0] == "X" {
+		return "", errNotRunning
+	}
+
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", err
+	}
+
+	return strings.TrimSpace(string(boot)) + "/" + fields[19], nil
+}
+
+// startIn starts cmd in a named network namespace. A child inherits the namespace of the thread that forks it.
+func startIn(netns string, cmd *exec.Cmd) error {
+	if netns == "" {
+		return cmd.Start()
+	}
+
+	target, err := os.Open("/run/netns/" + netns)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+
+	errs := make(chan error)
+
+	go func() {
+		// The thread is never unlocked: it ends with this goroutine, and nobody else finds himself in that namespace.
+		runtime.LockOSThread()
+
+		if err := unix.Setns(int(target.Fd()), unix.CLONE_NEWNET); err != nil {
+			errs <- fmt.Errorf("entering the network namespace %s: %w", netns, err)
+
+			return
+		}
+
+		errs <- cmd.Start()
+	}()
+
+	return <-errs
+}
