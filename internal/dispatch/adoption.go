@@ -47,8 +47,8 @@ func selected(f Facts, _ bool) (string, string) {
 // adoptable: the newest observation, begun after the approval and inside the bound age, shows the adopted digest. I3
 func adoptable(f Facts, _ bool) (string, string) {
 	e := f.Evidence
-	if e == nil {
-		return "no-evidence", "no reading of the machine is recorded"
+	if e == nil || e.Instance != f.By.Instance || e.Plan != f.Plan.ID {
+		return "no-evidence", "this process recorded no reading of the machine for this plan"
 	}
 	if len(f.Newer) > 0 {
 		return "not-newest", "a newer reading is recorded"

@@ -30,8 +30,9 @@ type Facts struct {
 	RolloutFailed    int // failed or rejected since an approver last opened it
 	RolloutMaxFailed int // the smallest bound
 
-	By      Owner   // who asks
-	Request Request // what would reach the node
+	By        Owner   // who asks
+	Request   Request // what would reach the node
+	LocalAddr string  // A: of the connection that would send, "" when it has no address
 
 	Without Without
 }
@@ -169,6 +170,9 @@ func compare3(f Facts, isAttempt bool) (string, string) {
 	}
 	if isAttempt && isRetry(f) && e.Operation != f.Existing.ID {
 		return "no-evidence", "this executor recorded no reading of the machine for this retry"
+	}
+	if isAttempt && f.LocalAddr != "" && e.LocalAddr != "" && f.LocalAddr != e.LocalAddr {
+		return "other-connection", "the reading was made on another connection than the one that would send"
 	}
 	if code, why := freshAndFit(f, *e); code != "" {
 		return code, why

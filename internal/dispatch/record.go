@@ -18,6 +18,7 @@ const (
 	EntryUnapproved   = "plan.approval-revoked"
 	EntryPlanCanceled = "plan.cancelled"
 	EntryPlanExpired  = "plan.expired"
+	EntryPlanRevoked  = "plan.revoked" // an approver's identity was revoked: too few approvals are left
 	EntryCommitted    = "operation.committed"
 	EntryAdopted      = "operation.adopted"
 	EntryAttempt      = "operation.attempt"
