@@ -41,7 +41,7 @@ func (t *timeline) facts() {
 	t.rec.Attempts[key] = *a
 }
 
-// response: a fact is recorded once, by a response entry. What was inconclusive may be answered late. I6
+// response: a fact is recorded once, by a response entry of its sender. I6
 func (t *timeline) response(key AttemptKey, before, after Attempt, track *opTrack) {
 	if reflect.DeepEqual(before.Response, after.Response) {
 		return
@@ -51,7 +51,7 @@ func (t *timeline) response(key AttemptKey, before, after Attempt, track *opTrac
 	case r == nil:
 		t.problem(6, key.String(), "its response is gone")
 		return
-	case before.Response != nil && before.Response.Class != Inconclusive:
+	case before.Response != nil:
 		t.problem(6, key.String(), "its response was %s and is %s now", before.Response.Class, r.Class)
 	case t.e.Kind != EntryResponse:
 		t.problem(6, key.String(), "a response appears in an entry of kind %s", t.e.Kind)
@@ -150,9 +150,9 @@ func (t *timeline) settled(a Attempt, deadline time.Time) (time.Time, bool) {
 	if routeGone(a) {
 		return deadline.Add(MinimumSettle), true
 	}
-	for _, o := range t.reads {
-		if o.Route == a.Route && o.Basis > a.Revision && !o.at.Before(deadline) {
-			return o.StartedAt.Add(max(MinimumSettle, min(o.StartedAt.Sub(a.StartedAt), MaximumSettle))), true
+	for _, o := range t.reads { // a read succeeds as it is recorded
+		if o.Route == a.Route && o.Basis > a.Revision && o.StartedAt.After(deadline) {
+			return o.at.Add(max(MinimumSettle, min(o.at.Sub(a.StartedAt), MaximumSettle))), true
 		}
 	}
 	return time.Time{}, false

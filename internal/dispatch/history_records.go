@@ -2,9 +2,7 @@ package dispatch
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
-	"time"
 )
 
 // Records is what one machine's timeline says at its end: of each record the last body. A store's projected tables must
@@ -22,11 +20,11 @@ type Records struct {
 	OperationTokens map[string]string
 	AttemptTokens   map[AttemptKey]string
 
-	// Observations holds the digest of each recorded observation, by basis; see DigestObservation. Started holds the
-	// reads that began and were neither recorded nor failed, Failed those that failed, by basis.
+	// Observations holds the SHA-256 of each recorded observation's JSON, as its entry has it, by basis. Started holds
+	// the reads that began and were neither recorded nor failed, Failed those that failed, by basis.
 	Observations map[int64][sha256.Size]byte
-	Started      map[int64]StartedRead
-	Failed       map[int64]bool
+	Started      map[int64]Observation
+	Failed       map[int64]FailedRead
 
 	// Last is the scope's last revision that was read.
 	Last int64
@@ -41,19 +39,10 @@ type AttemptKey struct {
 // String names the attempt for people.
 func (k AttemptKey) String() string { return fmt.Sprintf("%s attempt %d", k.Operation, k.Number) }
 
-// StartedRead is a read that began: its entry's time, and the observation as far as it was known then.
-type StartedRead struct {
-	At          time.Time
-	Observation *Observation
-}
-
-// DigestObservation is the digest by which observations are compared without being kept: SHA-256 of its JSON.
-func DigestObservation(o Observation) ([sha256.Size]byte, error) {
-	b, err := json.Marshal(o)
-	if err != nil {
-		return [sha256.Size]byte{}, err
-	}
-	return sha256.Sum256(b), nil
+// FailedRead is a read that began and showed nothing.
+type FailedRead struct {
+	Observation Observation
+	Reason      string
 }
 
 func newRecords() Records {
@@ -67,7 +56,7 @@ func newRecords() Records {
 		OperationTokens: map[string]string{},
 		AttemptTokens:   map[AttemptKey]string{},
 		Observations:    map[int64][sha256.Size]byte{},
-		Started:         map[int64]StartedRead{},
-		Failed:          map[int64]bool{},
+		Started:         map[int64]Observation{},
+		Failed:          map[int64]FailedRead{},
 	}
 }

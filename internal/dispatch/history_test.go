@@ -370,7 +370,7 @@ var violations = []violation{
 		s.account(ByDecision, person("rex", "recovery-admin"), func(a *Accounting) { a.Basis = frame })
 	}},
 	{6, "evidence from another host", func(s *tale) {
-		s.put(instanceScope("x3"), EntryInstanceStarted, ledger.Actor{Instance: "x3"}, worldBody{Host: Host{Name: "other", ID: "h2"}})
+		s.put(instanceScope("x3"), EntryInstanceStarted, ledger.Actor{Instance: "x3"}, map[string]Host{"host": {Name: "other", ID: "h2"}})
 		lost(s)
 		s.takeOver("x3")
 		s.read("x3", ForAccounting, nil)
@@ -386,6 +386,9 @@ var violations = []violation{
 		s.read("x1", ForAccounting, nil)
 		s.account(CannotArrive, s.owner(), func(a *Accounting) { a.Evidence = []byte(`{}`) })
 	}},
+	{14, "a reading whose read began at another time", on("read evidence started", func(_ *ledger.Entry, b *Body) {
+		b.Observation.StartedAt = b.Observation.StartedAt.Add(-time.Minute)
+	}, sent0)},
 	{6, "an answer that changes", func(s *tale) {
 		accepted(s)
 		s.respond(RejectedDef, "InvalidArgument")
@@ -472,7 +475,8 @@ var violations = []violation{
 		s.attempt()
 		s.respond(RejectedDef, "InvalidArgument")
 		s.move(Reject, Rejected, s.owner(), nil)
-		s.read("x1", ForEvidence, func(o *Observation) { o.Operation = "" })
+		s.op = Operation{}
+		s.read("x1", ForEvidence, nil)
 		s.commit("op-2", "x1")
 	}},
 	{13, "an attempt after its approval was revoked", first("attempt 1", func(s *tale) { s.revokeApproval() }, sent)},

@@ -111,12 +111,19 @@ func (t *timeline) add(e ledger.Entry) {
 func (t *timeline) read(raw json.RawMessage) {
 	switch t.e.Kind {
 	case EntryReadStarted:
-		t.rec.Started[t.e.Revision] = StartedRead{At: t.e.At, Observation: t.b.Observation}
+		if t.b.Observation == nil || t.b.Observation.Basis != t.e.Revision {
+			t.problem(14, "", "the entry begins no read, or claims another basis")
+			return
+		}
+		if !t.b.Observation.StartedAt.Equal(t.e.At) {
+			t.problem(14, "", "the read begins %s, its entry is of %s", stamp(t.b.Observation.StartedAt), stamp(t.e.At))
+		}
+		t.rec.Started[t.e.Revision] = *t.b.Observation
 		return
 	case EntryReadFailed:
 		if o := t.b.Observation; o != nil {
 			delete(t.rec.Started, o.Basis)
-			t.rec.Failed[o.Basis] = true
+			t.rec.Failed[o.Basis] = FailedRead{Observation: *o, Reason: t.b.Text}
 		}
 		return
 	case EntryRead:
@@ -133,8 +140,8 @@ func (t *timeline) read(raw json.RawMessage) {
 	switch {
 	case !ok:
 		t.problem(14, record, "no read began at revision %d, or it was recorded before", o.Basis)
-	case !started.At.Equal(o.StartedAt):
-		t.problem(14, record, "the reading is dated %s, its read began %s", stamp(o.StartedAt), stamp(started.At))
+	case !started.StartedAt.Equal(o.StartedAt) || started.Instance != o.Instance || started.Plan != o.Plan || started.Operation != o.Operation:
+		t.problem(14, record, "the reading is not the one that began: dated %s, begun %s", stamp(o.StartedAt), stamp(started.StartedAt))
 	}
 	if o.Revision != t.e.Revision {
 		t.problem(14, record, "the observation claims revision %d", o.Revision)
