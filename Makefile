@@ -1,0 +1,92 @@
+# make demo    installs what is missing, builds, and shows the main job on a practice cluster
+# make test    installs what is missing and runs everything: linters, checks, all tests with the race detector
+# make check   the inner loop: format, linters and the fast tests, under two minutes once the caches are warm
+# make bench   benchmarks
+# make build   bin/clew
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := build
+
+CACHE := $(CURDIR)/.cache
+
+# Go keeps its caches under HOME. Where there is none, they go beside the sources.
+ifeq ($(strip $(HOME)),)
+export HOME := $(CACHE)/home
+endif
+
+# The version comes from git here, so Go's own stamping, which fails in a tree owned by somebody else, is off.
+export GOFLAGS := -buildvcs=false
+export GOTOOLCHAIN ?= auto
+export GOWORK := off
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X github.com/clewops/clew/internal/cli.buildVersion=$(VERSION)
+PROGRAMS := $(wildcard cmd/*)
+
+# Packages whose tests need neither a database nor a lab.
+FAST := $(wildcard internal/refusal internal/secret internal/ledger internal/dispatch internal/config internal/archtest)
+
+.PHONY: build demo test check bench lint format format-check cross tidy-check deps deps-check tools-test ensure clean
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./%)
+
+demo: ensure build
+	./scripts/demo
+
+# The linters contain what "go vet" checks, hence -vet=off. At most two packages at once: several start servers.
+test: ensure format-check lint tidy-check deps-check cross tools-test
+	CGO_ENABLED=1 go test -race -shuffle=on -vet=off -p 2 -timeout 40m ./...
+
+check: format-check lint
+	go test -vet=off -shuffle=on $(FAST:%=./%/...)
+
+# Only packages that have benchmarks are built.
+bench:
+	go test -vet=off -run '^$$' -bench . -benchmem \
+		$$(grep -rl --include='*_test.go' '^func Benchmark' internal cmd | xargs -r -n1 dirname | sort -u | sed 's,^,./,')
+
+$(CACHE)/bin/%: tools/go.mod tools/go.sum $(wildcard tools/*/*.go)
+	go build -C tools -o $@ $(if $(filter gofumpt,$*),mvdan.cc/gofumpt,./$*)
+
+lint: $(CACHE)/bin/lint
+	go vet -vettool=$< ./...
+	go vet -C tools -vettool=$< ./...
+
+SOURCES = $$(git ls-files -co --exclude-standard -- '*.go')
+
+format-check: $(CACHE)/bin/gofumpt
+	@unformatted=$$($< -l $(SOURCES)); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (run: make format):"; echo "$$unformatted"; exit 1; fi
+
+format: $(CACHE)/bin/gofumpt
+	$< -w $(SOURCES)
+
+# Both systems that are supported, and the other processor.
+cross:
+	for target in darwin/arm64 linux/arm64; do \
+		echo "build for $$target"; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build ./...; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null $(PROGRAMS:%=./%); \
+	done
+
+tidy-check:
+	go mod tidy -diff
+	go -C tools mod tidy -diff
+
+deps: $(CACHE)/bin/deps
+	$< -write
+
+deps-check: $(CACHE)/bin/deps
+	$<
+
+tools-test:
+	go test -C tools -vet=off ./...
+
+ensure:
+	@./scripts/ensure
+
+clean:
+	rm -rf bin
