@@ -44,17 +44,15 @@ var HistoryOrder = []string{ledger.Installation, ledger.Identity, ledger.Instanc
 type History struct {
 	world   *world
 	report  func(Problem)
-	ended   func(*Records)
 	current ledger.Scope
 	stage   int // index into HistoryOrder
 	machine *timeline
 	rollout *slots
 }
 
-// NewHistory begins a check. report is called for every problem, in the order of discovery. ended, which may be nil,
-// gets the records of each machine's timeline when its last entry was read; they are not used afterwards.
-func NewHistory(report func(Problem), ended func(*Records)) *History {
-	return &History{world: newWorld(), report: report, ended: ended}
+// NewHistory begins a check. report is called for every problem, in the order of discovery.
+func NewHistory(report func(Problem)) *History {
+	return &History{world: newWorld(), report: report}
 }
 
 // Add reads the next entry. Entries of one scope come together and in revision order, scopes in HistoryOrder by kind;
@@ -69,7 +67,7 @@ func (h *History) Add(e ledger.Entry) error {
 	}
 	h.stage = stage
 	if e.Scope != h.current {
-		h.endScope()
+		h.EndScope()
 		h.current = e.Scope
 	}
 	switch e.Scope.Kind {
@@ -89,20 +87,21 @@ func (h *History) Add(e ledger.Entry) error {
 	return nil
 }
 
-// End says that the last entry was read, and runs the checks that need all scopes.
-func (h *History) End() {
-	h.endScope()
-	h.world.end(h.report)
+// EndScope says that the current scope's last entry was read, and returns the records of a machine's timeline, nil for
+// other scopes. History keeps no reference to them. Adding an entry of another scope does the same and drops them.
+func (h *History) EndScope() *Records {
+	h.rollout, h.current = nil, ledger.Scope{}
+	if h.machine == nil {
+		return nil
+	}
+	m := h.machine
+	h.machine = nil
+	m.end()
+	return &m.rec
 }
 
-func (h *History) endScope() {
-	h.rollout = nil
-	if h.machine == nil {
-		return
-	}
-	h.machine.end()
-	if h.ended != nil {
-		h.ended(&h.machine.rec)
-	}
-	h.machine = nil
+// End says that the last entry was read, and runs the checks that need all scopes.
+func (h *History) End() {
+	h.EndScope()
+	h.world.end(h.report)
 }

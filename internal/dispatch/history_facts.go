@@ -86,12 +86,12 @@ func (t *timeline) accounting(key AttemptKey, before, after Attempt) {
 	case CannotArrive:
 		t.cannotArrive(key, after)
 	case ByDecision:
-		if t.person(key.String(), "recovery-admin") && a.By != t.e.Actor.Identity {
+		if t.person(key.String(), judgeRole) && a.By != t.e.Actor.Identity {
 			t.problem(11, key.String(), "%q decides in the name of %q", t.e.Actor.Identity, a.By)
 		}
 		t.framed(key, after)
 	case PreRestoreEnd:
-		if t.person(key.String(), "recovery-admin") && !t.rec.Operations[key.Operation].PreRestore {
+		if t.person(key.String(), judgeRole) && !t.rec.Operations[key.Operation].PreRestore {
 			t.problem(6, key.String(), "no restore rewound its operation")
 		}
 	default:
@@ -198,9 +198,9 @@ func (t *timeline) decider() {
 	case EntryFrozen, EntryPlanned, EntryPlanCanceled, EntryRegistered, EntryAssigned:
 		t.person("", "")
 	case EntryUnfrozen, EntryApproved, EntryUnapproved:
-		t.person("", "approver")
+		t.person("", approveRole)
 	case EntryRecovery, EntryReleased:
-		t.person("", "recovery-admin")
+		t.person("", judgeRole)
 	}
 }
 

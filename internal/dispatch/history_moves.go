@@ -196,7 +196,7 @@ func (t *timeline) cancellation(p Plan, before Operation, attempts int) {
 	case t.e.Actor.Identity == "":
 		t.problem(6, before.ID, "it is cancelled while its approval may admit an attempt, and nobody decided so")
 	default:
-		t.person(before.ID, "recovery-admin")
+		t.person(before.ID, judgeRole)
 	}
 }
 

@@ -97,7 +97,7 @@ func (s *slots) limits(e ledger.Entry, before, after RolloutRow, problem func(in
 	failed := after.Failed - before.Failed
 	switch {
 	case e.Kind == EntryRolloutOpened:
-		if why := misplaced(e.Actor, "approver"); why != "" { // I11
+		if why := misplaced(e.Actor, approveRole); why != "" { // I11
 			problem(11, "%s", why)
 		}
 		if after.Failed != 0 || after.OpenedRevision != e.Revision {

@@ -386,7 +386,7 @@ func (s *tale) check() []Problem {
 		s.t.Errorf("no entry was labelled %q", label)
 	}
 	var got []Problem
-	h := NewHistory(func(p Problem) { got = append(got, p) }, nil)
+	h := NewHistory(func(p Problem) { got = append(got, p) })
 	for _, kind := range HistoryOrder {
 		for scope, entries := range s.entries {
 			if scope.Kind != kind {

@@ -449,6 +449,12 @@ var violations = []violation{
 	{11, "a decision by nobody", on("accounted 1", func(e *ledger.Entry, _ *Body) { e.Actor.Identity = "" }, decided)},
 	{11, "a decision by a stranger", on("accounted 1", func(e *ledger.Entry, b *Body) { e.Actor.Identity, b.Attempt.Accounting.By = "zoe", "zoe" }, decided)},
 	{11, "a decision by an operator", on("accounted 1", func(e *ledger.Entry, _ *Body) { e.Actor.Role = "operator" }, decided)},
+	{11, "a decision by an agent", on("accounted 1", func(e *ledger.Entry, b *Body) {
+		e.Actor.Identity, b.Attempt.Accounting.By = "bot", "bot"
+	}, func(s *tale) {
+		s.put(identityScope("bot"), EntryIdentityCreated, person("ann", ""), map[string]any{"identity": map[string]string{"kind": "agent"}})
+		decided(s)
+	})},
 	{11, "a decision without a basis", on("accounted 1", func(_ *ledger.Entry, b *Body) { b.Attempt.Accounting.Basis = 0 }, decided)},
 	{11, "an approval in another's name", on("approved by ben", func(e *ledger.Entry, _ *Body) { e.Actor.Identity = "cas" }, ready)},
 	{11, "a freeze that an operator lifts", func(s *tale) {
@@ -671,7 +677,7 @@ func TestHistoryTableAgrees(t *testing.T) {
 }
 
 func TestHistoryOrderIsTheCallers(t *testing.T) {
-	h := NewHistory(func(Problem) {}, nil)
+	h := NewHistory(func(Problem) {})
 	s := newTale(t)
 	began(s)
 	if err := h.Add(s.entries[taleMachine][0]); err != nil {

@@ -13,6 +13,7 @@ import (
 type world struct {
 	epochs     []epochSpan
 	identities map[string]int64 // by name: the revision of the revocation, 0 while there is none
+	programs   map[string]bool  // identities that are no persons
 	hosts      map[string]Host  // by instance
 	rollouts   map[string]*slots
 
@@ -27,16 +28,19 @@ type epochSpan struct {
 	inRecovery bool
 }
 
-// worldBody is what is read of the entries of the installation and of instances.
+// worldBody is what is read of the entries of the installation, of identities and of instances.
 type worldBody struct {
-	Epoch      string `json:"epoch"`
-	InRecovery bool   `json:"in_recovery"`
-	Host       Host   `json:"host"`
+	Epoch    string `json:"epoch"`
+	Host     Host   `json:"host"`
+	Identity struct {
+		Kind string `json:"kind"`
+	} `json:"identity"`
 }
 
 func newWorld() *world {
 	return &world{
-		identities: map[string]int64{}, hosts: map[string]Host{}, rollouts: map[string]*slots{}, deciders: map[string]Problem{},
+		identities: map[string]int64{}, programs: map[string]bool{}, hosts: map[string]Host{}, rollouts: map[string]*slots{},
+		deciders: map[string]Problem{},
 	}
 }
 
@@ -46,8 +50,6 @@ func (w *world) add(e ledger.Entry, report func(Problem)) {
 		report(Problem{Scope: e.Scope, Revision: e.Revision, Invariant: invariant, Text: fmt.Sprintf(format, args...)})
 	}
 	switch e.Kind {
-	case EntryIdentityCreated:
-		w.identities[e.Scope.ID] = 0
 	case EntryIdentityRevoked:
 		if w.identities[e.Scope.ID] == 0 {
 			w.identities[e.Scope.ID] = e.Revision
@@ -56,34 +58,43 @@ func (w *world) add(e ledger.Entry, report func(Problem)) {
 		if w.identities[e.Scope.ID] != 0 { // I13
 			problem(13, "the identity was revoked at revision %d, and its roles change", w.identities[e.Scope.ID])
 		}
-	case EntryInstanceStarted, EntryInstalled, EntryRecoveryEntered, EntryRecoveryLeft:
+	case EntryIdentityCreated, EntryInstanceStarted, EntryInstalled, EntryRecoveryEntered, EntryRecoveryLeft:
 		var b worldBody
 		if err := json.Unmarshal(e.Body, &b); err != nil {
 			problem(0, "the body cannot be read: %v", err)
 			return
 		}
-		if e.Kind == EntryInstanceStarted {
+		switch e.Kind {
+		case EntryIdentityCreated:
+			w.identities[e.Scope.ID] = 0
+			w.programs[e.Scope.ID] = b.Identity.Kind == "token" || b.Identity.Kind == "agent"
+		case EntryInstanceStarted:
 			w.hosts[e.Scope.ID] = b.Host
-			return
+		default:
+			w.epoch(e, b, problem)
 		}
-		w.epoch(e, b, problem)
 	}
 	switch e.Kind {
 	case EntryInstanceAttested, EntryRecoveryEntered, EntryRecoveryLeft, EntryClockStep: // I11
-		w.decided(e, "recovery-admin", report)
+		w.decided(e, report)
 	}
 }
 
-// decided: a person in the role decided an entry of a scope that may be read before the identities are; whether the
+// The two roles that only people hold.
+const (
+	approveRole = "approver"
+	judgeRole   = "recovery-admin"
+)
+
+// decided: a person who may judge decided an entry of a scope that may be read before the identities are; whether the
 // person exists is asked at the end. I11
-func (w *world) decided(e ledger.Entry, role string, report func(Problem)) {
+func (w *world) decided(e ledger.Entry, report func(Problem)) {
 	p := Problem{Scope: e.Scope, Revision: e.Revision, Invariant: 11}
-	if p.Text = misplaced(e.Actor, role); p.Text != "" {
+	if p.Text = misplaced(e.Actor, judgeRole); p.Text != "" {
 		report(p)
 		return
 	}
 	if _, known := w.deciders[e.Actor.Identity]; !known {
-		p.Text = "identity " + e.Actor.Identity + " does not exist"
 		w.deciders[e.Actor.Identity] = p
 	}
 }
@@ -93,8 +104,11 @@ func (w *world) notPerson(a ledger.Actor, role string) string {
 	if why := misplaced(a, role); why != "" {
 		return why
 	}
-	if !w.knowsIdentity(a.Identity) {
+	switch {
+	case !w.knowsIdentity(a.Identity):
 		return "identity " + a.Identity + " does not exist"
+	case w.programs[a.Identity] && (role == approveRole || role == judgeRole):
+		return a.Identity + " decided it, and is no person"
 	}
 	return ""
 }
@@ -194,8 +208,9 @@ func (w *world) slotOf(rollout, op string) (taken, freed int64) {
 // end reports what rollouts counted and no machine's timeline knows, and limits wider than a plan binds. I15
 func (w *world) end(report func(Problem)) {
 	for _, name := range slices.Sorted(maps.Keys(w.deciders)) {
-		if !w.knowsIdentity(name) {
-			report(w.deciders[name])
+		p := w.deciders[name]
+		if p.Text = w.notPerson(ledger.Actor{Identity: name, Role: judgeRole}, judgeRole); p.Text != "" {
+			report(p)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.rollouts)) {
