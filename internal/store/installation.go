@@ -14,6 +14,7 @@ type installation struct {
 	enteredAt        time.Time
 	databaseIdentity string
 	era              int64
+	revision         int64       // of the chain's last entry, as read
 	head             ledger.Head // of the chain, as read: anchors move it without any lock of ours
 }
 
@@ -36,6 +37,7 @@ func (tx *Tx) installation() (*installation, error) {
 	if i.head.Hash, err = ledger.ParseHash(hash); err != nil {
 		return nil, err
 	}
+	i.revision = i.head.Revision
 	tx.inst = i
 	return i, nil
 }

@@ -24,6 +24,10 @@ type Config struct {
 	// database. Unused with SQLite, whose head file lies beside the store.
 	StateDir string
 
+	// Host is where this process runs, to show which other processes of the host have stopped. StartInstance sets it
+	// too. Without it only recorded ends and attestations show one.
+	Host dispatch.Host
+
 	// Clock is the host's clock, and with it the time of an SQLite store; nil is time.Now. PostgreSQL has its own.
 	Clock func() time.Time
 
@@ -44,6 +48,7 @@ type Store struct {
 	engine   engine
 	head     *headFile
 	restored atomic.Pointer[LooksRestored]
+	here     atomic.Pointer[dispatch.Host]
 	moved    atomic.Bool // this process appended something that it has not anchored
 
 	stop     context.CancelFunc
@@ -69,6 +74,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{cfg: cfg}
+	s.here.Store(&cfg.Host)
 	if err := s.openEngine(ctx); err != nil {
 		return nil, err
 	}
