@@ -58,9 +58,11 @@ func (m *machined) sockets(table string) ([]*machine.ConnectRecord, error) {
 		return nil, err
 	}
 
-	own := map[string]bool{}
-	for _, a := range m.boot.ownAddresses() {
-		own[a] = true
+	// Behind links the public address is the link's: the sockets on it are not the node's, as they would not be where
+	// something terminates TCP on the way to a real node.
+	own := m.boot.address()
+	if m.boot.settings.LinkSocket != "" {
+		own = m.boot.settings.Listen
 	}
 
 	var records []*machine.ConnectRecord
@@ -71,7 +73,7 @@ func (m *machined) sockets(table string) ([]*machine.ConnectRecord, error) {
 			return nil, fmt.Errorf("reading the socket table %s: %w", table, err)
 		}
 
-		if m.settings.Interface != "" || own[r.GetLocalip()] {
+		if m.settings.Interface != "" || r.GetLocalip() == own {
 			records = append(records, r)
 		}
 	}
