@@ -18,8 +18,9 @@ const (
 // locks names what a transaction locks, before it reads anything. They are taken in the order of the fields, which is
 // the one order of the whole store, so that no two transactions wait for each other.
 //
-// A machine or another scope that does not exist yet cannot be locked and is not created: the first append to it
-// creates and locks it.
+// A rollout or another scope that does not exist yet is created, so that its first writers wait for each other. A
+// machine that does not exist is not: a name that is wrong leaves nothing behind, and a new one has no rival yet. Its
+// first append creates it.
 type locks struct {
 	machines     []string // ids; sorted here
 	plan         string
@@ -64,7 +65,6 @@ func (tx *Tx) take(l locks) error {
 		return err
 	}
 	if l.rollout != "" {
-		// Created if it is not there: its first two members must already wait for each other.
 		if err := tx.lockScope(rolloutScope(l.rollout), true); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (tx *Tx) take(l locks) error {
 		return 1
 	})
 	for _, s := range slices.Compact(others) {
-		if err := tx.lockScope(s, false); err != nil {
+		if err := tx.lockScope(s, true); err != nil {
 			return err
 		}
 	}

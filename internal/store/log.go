@@ -107,14 +107,17 @@ func (f EntryFilter) where() (*where, error) {
 		w.add("(" + fmt.Sprintf(contains, w.arg(`"identity":`+string(value))) + " OR " +
 			fmt.Sprintf(contains, w.arg(`"instance":`+string(value))) + ")")
 	}
-	if c := f.After; c != nil {
+	switch c := f.After; {
+	case c != nil && f.Scope != nil:
+		w.add("revision > " + w.arg(c.Revision))
+	case c != nil:
 		w.add(fmt.Sprintf("(at, scope_kind, scope_id, revision) > (%s, %s, %s, %s)",
 			w.arg(c.At), w.arg(c.Scope.Kind), w.arg(c.Scope.ID), w.arg(c.Revision)))
 	}
 	return w, nil
 }
 
-// Entries lists entries by time, oldest first.
+// Entries lists entries, oldest first: of one scope by revision, otherwise by time.
 func (s *Store) Entries(ctx context.Context, f EntryFilter) ([]ledger.Entry, error) {
 	w, err := f.where()
 	if err != nil {
@@ -124,7 +127,11 @@ func (s *Store) Entries(ctx context.Context, f EntryFilter) ([]ledger.Entry, err
 	if f.Newest {
 		direction = " DESC"
 	}
-	query := selectEntry + w.text() + fmt.Sprintf(" ORDER BY at%[1]s, scope_kind%[1]s, scope_id%[1]s, revision%[1]s", direction)
+	order := " ORDER BY at%[1]s, scope_kind%[1]s, scope_id%[1]s, revision%[1]s"
+	if f.Scope != nil {
+		order = " ORDER BY revision%[1]s" // whatever the clock did
+	}
+	query := selectEntry + w.text() + fmt.Sprintf(order, direction)
 	if f.Limit > 0 {
 		query += " LIMIT " + w.arg(f.Limit)
 	}
