@@ -55,7 +55,7 @@ lint: $(CACHE)/bin/lint
 	go vet -vettool=$< ./...
 	go vet -C tools -vettool=$< ./...
 
-SOURCES = $$(git ls-files -co --exclude-standard -- '*.go')
+SOURCES = $$(find . -name '*.go' -not -path './.*')
 
 format-check: $(CACHE)/bin/gofumpt
 	@unformatted=$$($< -l $(SOURCES)); \
