@@ -11,7 +11,6 @@ import (
 
 	"github.com/siderolabs/grpc-proxy/proxy"
 	"github.com/siderolabs/talos/pkg/machinery/config"
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 )
@@ -66,7 +65,9 @@ func newApidServer(b *boot, r *router) (*grpc.Server, error) {
 	return grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(base)),
 		grpc.ForceServerCodecV2(proxy.Codec()),
-		grpc.MaxRecvMsgSize(constants.GRPCMaxMessageSize),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.InitialWindowSize(streamWindow),
+		grpc.InitialConnWindowSize(connWindow),
 		grpc.SharedWriteBuffer(true),
 		grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 			ctx := withRoles(stream.Context(), rolesFromPeer(stream.Context()))

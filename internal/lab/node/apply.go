@@ -94,7 +94,8 @@ func (m *machined) applyLocked(ctx context.Context, req *machine.ApplyConfigurat
 
 	if b.rebootLatch.Load() {
 		return nil, status.Error(codes.FailedPrecondition,
-			"cannot apply configuration while the node is rebooting after an earlier one")
+			"configuration was already applied and node is rebooting, "+
+				"cannot apply more configuration changes until next reboot")
 	}
 
 	if b.activeConfig().CompleteForBoot() && !rolesOf(ctx).Includes(role.Admin) {
@@ -102,8 +103,6 @@ func (m *machined) applyLocked(ctx context.Context, req *machine.ApplyConfigurat
 	}
 
 	mode := req.GetMode()
-	m.log.Info("apply config request", "mode", mode.String(), "dryRun", req.GetDryRun())
-
 	if mode != machine.ApplyConfigurationRequest_TRY {
 		b.rollback.cancel()
 	}
@@ -118,6 +117,12 @@ func (m *machined) applyLocked(ctx context.Context, req *machine.ApplyConfigurat
 		return nil, err
 	}
 
+	if req.GetDryRun() {
+		return dryRun(mode, details, b.activeConfig(), cfg)
+	}
+
+	m.log.Info("apply config request", "mode", mode.String())
+
 	tryFor := constants.ConfigTryTimeout
 	if d := req.GetTryModeTimeout(); d != nil {
 		tryFor = d.AsDuration()
@@ -125,10 +130,6 @@ func (m *machined) applyLocked(ctx context.Context, req *machine.ApplyConfigurat
 
 	if mode == machine.ApplyConfigurationRequest_TRY {
 		details += "\nThe config is applied in 'try' mode and will be automatically reverted back in " + tryFor.String()
-	}
-
-	if req.GetDryRun() {
-		return dryRun(mode, details, b.activeConfig(), cfg)
 	}
 
 	if err := b.change(mode, cfg, tryFor, call); err != nil {
@@ -150,7 +151,8 @@ func (b *boot) validate(ctx context.Context, data []byte) (config.Provider, []st
 	}
 
 	if cfg.RawV1Alpha1() == nil {
-		return nil, nil, errors.New("the applied machine configuration doesn't contain v1alpha1 config")
+		return nil, nil, errors.New("the applied machine configuration doesn't contain v1alpha1 config, " +
+			"did you mean to patch the machine config instead?")
 	}
 
 	warnings, err := cfg.Validate(installedMetal{})
@@ -166,19 +168,18 @@ func (b *boot) validate(ctx context.Context, data []byte) (config.Provider, []st
 	return cfg, append(warnings, more...), nil
 }
 
-// resolveMode decides what will be done and how it is described. AUTO becomes NO_REBOOT or REBOOT.
+// resolveMode decides what will be done and how it is described. AUTO becomes NO_REBOOT or REBOOT. A number that is no
+// mode passes here: it is refused only when something would be written.
 func resolveMode(mode machine.ApplyConfigurationRequest_Mode, old, new config.Provider) (
 	machine.ApplyConfigurationRequest_Mode, string, error,
 ) {
 	switch mode {
-	case machine.ApplyConfigurationRequest_REBOOT:
-		return mode, detailsReboot, nil
-	case machine.ApplyConfigurationRequest_STAGED:
-		return mode, detailsStaged, nil
 	case machine.ApplyConfigurationRequest_AUTO, machine.ApplyConfigurationRequest_NO_REBOOT,
 		machine.ApplyConfigurationRequest_TRY:
+	case machine.ApplyConfigurationRequest_STAGED:
+		return mode, detailsStaged, nil
 	default:
-		return mode, "", fmt.Errorf("incorrect mode %q specified for the apply config call", mode)
+		return mode, detailsReboot, nil
 	}
 
 	reboot, diff, err := needsReboot(old, new)
@@ -187,7 +188,7 @@ func resolveMode(mode machine.ApplyConfigurationRequest_Mode, old, new config.Pr
 	}
 
 	if reboot {
-		reason := "this config change can't be applied in immediate mode\ndiff: " + diff
+		reason := "this config change can't be applied in immediate mode\ndiff:\n" + diff
 		if mode != machine.ApplyConfigurationRequest_AUTO {
 			return mode, "", status.Error(codes.InvalidArgument, reason)
 		}
@@ -225,13 +226,16 @@ func dryRun(mode machine.ApplyConfigurationRequest_Mode, details string, old, ne
 // change writes the configuration. It takes no context: from here on a caller that gives up changes nothing.
 func (b *boot) change(mode machine.ApplyConfigurationRequest_Mode, cfg config.Provider, tryFor time.Duration, call *call) error {
 	switch mode {
+	case machine.ApplyConfigurationRequest_NO_REBOOT, machine.ApplyConfigurationRequest_STAGED,
+		machine.ApplyConfigurationRequest_REBOOT:
+		if err := b.setPersistent(cfg); err != nil {
+			return err
+		}
 	case machine.ApplyConfigurationRequest_TRY:
 		// The timer is armed before the write, so that a try that fails half-way is undone as well.
 		b.rollback.arm(tryFor, b.activeConfig())
 	default:
-		if err := b.setPersistent(cfg); err != nil {
-			return err
-		}
+		return fmt.Errorf("incorrect mode '%s' specified for the apply config call", mode)
 	}
 
 	// From here on something may have changed, whatever else fails.
@@ -242,7 +246,10 @@ func (b *boot) change(mode machine.ApplyConfigurationRequest_Mode, cfg config.Pr
 		return nil
 	case machine.ApplyConfigurationRequest_REBOOT:
 		b.rebootLatch.Store(true)
-		b.sequences.start(b.rebootSequence(), newUUID())
+
+		s := b.rebootSequence()
+		s.forced = true
+		b.sequences.start(s, "")
 
 		return nil
 	default:

@@ -46,17 +46,17 @@ func (s *lifecycle) Upgrade(req *machine.LifecycleServiceUpgradeRequest, stream 
 
 	image := req.GetSource().GetImageName()
 	if image == "" {
-		return status.Error(codes.InvalidArgument, "image name is required")
+		return status.Error(codes.InvalidArgument, "installer image name is required")
 	}
 
 	b := s.machined.boot
 	if _, ok := b.pulled.Load(image); !ok {
-		return status.Errorf(codes.Internal, "image %q not found in containerd store", image)
+		return status.Errorf(codes.Internal, "upgrade failed: installer image %q not found in containerd store", image)
 	}
 
 	version, err := imageVersion(image)
 	if err != nil {
-		return status.Error(codes.Internal, err.Error())
+		return status.Error(codes.Internal, "upgrade failed: "+err.Error())
 	}
 
 	send := func(p *machine.LifecycleServiceInstallProgress) error {

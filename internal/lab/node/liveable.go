@@ -5,6 +5,7 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/configdiff"
+	"github.com/siderolabs/talos/pkg/machinery/config/container"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 )
 
@@ -21,7 +22,7 @@ func needsReboot(old, new config.Provider) (bool, string, error) {
 		return false, "", nil
 	}
 
-	diff, err := configdiff.DiffConfigs(old, new)
+	diff, err := configdiff.DiffConfigs(container.NewV1Alpha1(a), container.NewV1Alpha1(b))
 
 	return true, diff, err
 }

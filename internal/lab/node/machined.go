@@ -16,7 +16,6 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	storageapi "github.com/siderolabs/talos/pkg/machinery/api/storage"
 	timeapi "github.com/siderolabs/talos/pkg/machinery/api/time"
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -35,7 +34,10 @@ type machined struct {
 // newMachinedServer builds the gRPC server: roles from metadata, authorization by method, panics as Internal.
 func newMachinedServer(m *machined) *grpc.Server {
 	srv := grpc.NewServer(
-		grpc.MaxRecvMsgSize(constants.GRPCMaxMessageSize),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.InitialWindowSize(streamWindow),
+		grpc.InitialConnWindowSize(connWindow),
+		grpc.SharedWriteBuffer(true),
 		grpc.ChainUnaryInterceptor(recoverUnary(m.log), authorizeUnary),
 		grpc.ChainStreamInterceptor(recoverStream(m.log), authorizeStream),
 	)

@@ -13,11 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Phases of the sequences that do more than stop everything.
-var (
-	drainPhases = []string{"drain", "stopPods", "cleanup", "dbus", "volumeFinalize", "stopEverything"}
-	leavePhases = []string{"drain", "leave", "stopPods", "cleanup", "dbus", "volumeFinalize", "stopEverything"}
-)
+// drainPhases are those of the sequences that move the pods away first.
+var drainPhases = append([]string{"drain"}, downPhases...)
 
 // Reboot answers that a sequence was asked for; whether it gets the lock shows in the events alone.
 func (m *machined) Reboot(_ context.Context, req *machine.RebootRequest) (*machine.RebootResponse, error) {
@@ -27,7 +24,7 @@ func (m *machined) Reboot(_ context.Context, req *machine.RebootRequest) (*machi
 	s := m.boot.rebootSequence()
 
 	if req.GetMode() == machine.RebootRequest_FORCE {
-		s.phases = []string{"cleanup", "stopEverything"}
+		s.phases = forcedPhases
 	}
 
 	m.boot.sequences.start(s, actor)
@@ -47,7 +44,7 @@ func (m *machined) Shutdown(_ context.Context, req *machine.ShutdownRequest) (*m
 	}
 
 	m.boot.sequences.start(sequence{
-		name: "shutdown", takeover: rebootTakesOver, stage: runtime.MachineStageShuttingDown, phases: phases, end: endPowerOff,
+		name: "shutdown", forced: true, stage: runtime.MachineStageShuttingDown, phases: phases, end: endPowerOff,
 	}, actor)
 
 	return &machine.ShutdownResponse{Messages: []*machine.Shutdown{{ActorId: actor}}}, nil
@@ -67,7 +64,7 @@ func (m *machined) Reset(_ context.Context, req *machine.ResetRequest) (*machine
 	}
 
 	if req.GetGraceful() {
-		s.phases = leavePhases
+		s.phases = drainPhases
 	}
 
 	if req.GetReboot() {
@@ -97,7 +94,7 @@ func (m *machined) Upgrade(_ context.Context, req *machine.UpgradeRequest) (*mac
 			return nil, fmt.Errorf("error writing meta: %w", err)
 		}
 
-		s.name, s.phases, s.act = "stageUpgrade", downPhases, nil
+		s.name, s.takeover, s.phases, s.act = "stageUpgrade", nil, downPhases, nil
 	}
 
 	b.sequences.start(s, actor)
@@ -139,7 +136,10 @@ func (m *machined) Rollback(context.Context, *machine.RollbackRequest) (*machine
 		return nil, err
 	}
 
-	m.boot.sequences.start(m.boot.rebootSequence(), newUUID())
+	s := m.boot.rebootSequence()
+	s.forced = true
+
+	m.boot.sequences.start(s, "")
 
 	return &machine.RollbackResponse{Messages: []*machine.Rollback{{}}}, nil
 }

@@ -24,7 +24,12 @@ import (
 	grpcproxy "github.com/siderolabs/grpc-proxy/proxy"
 )
 
-const maxMessage = constants.GRPCMaxMessageSize
+// Sizes that both ends of every connection use: they decide how much one hop takes in before it pushes back.
+const (
+	maxMessage   = constants.GRPCMaxMessageSize
+	streamWindow = 65535 * 32
+	connWindow   = 65535 * 16
+)
 
 // remote is an endpoint's way to another node: one HTTP/2 connection, cached, with no keepalive and no timeout of its
 // own, so that bytes which the kernel has accepted are delivered whenever the network lets them.
@@ -80,8 +85,8 @@ func dialNode(target, source string, config *tls.Config) (*grpc.ClientConn, erro
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 			return plainDialer(source).DialContext(ctx, "tcp", addr)
 		}),
-		grpc.WithInitialWindowSize(65535*32),
-		grpc.WithInitialConnWindowSize(65535*16),
+		grpc.WithInitialWindowSize(streamWindow),
+		grpc.WithInitialConnWindowSize(connWindow),
 		grpc.WithIdleTimeout(15*time.Minute),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: 20 * time.Second}),
 		grpc.WithSharedWriteBuffer(true),

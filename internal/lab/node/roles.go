@@ -55,7 +55,7 @@ func rolesFromPeer(ctx context.Context) role.Set {
 	}
 
 	roles, _ := role.Parse(info.State.PeerCertificates[0].Subject.Organization)
-	if roles.Includes(role.Impersonator) {
+	if md, _ := metadata.FromIncomingContext(ctx); roles.Includes(role.Impersonator) && len(md.Get(rolesKey)) > 0 {
 		return rolesFromMetadata(ctx)
 	}
 

@@ -23,8 +23,9 @@ const (
 // sequence is a run of phases that ends the boot.
 type sequence struct {
 	name string
-	// takeover names the running sequences that this one may interrupt.
+	// takeover names the running sequences that this one may interrupt; a forced one may interrupt any.
 	takeover []string
+	forced   bool
 	stage    runtime.MachineStage
 	phases   []string
 	end      ending
@@ -39,8 +40,13 @@ var (
 )
 
 // The phases of every sequence that takes the node down. The API answers until stopEverything; an apply that is
-// accepted after volumeFinalize is acknowledged and lost.
-var downPhases = []string{"cleanup", "dbus", "volumeFinalize", "stopEverything"}
+// accepted after volumeFinalize is acknowledged and lost. A graceful sequence stops the pods before.
+var (
+	forcedPhases = []string{
+		"stopServices", "umount", "unmountBind", "unmountSystem", phaseFinalize, "kexec", phaseStopAll,
+	}
+	downPhases = append([]string{"cleanup", "dbus"}, forcedPhases...)
+)
 
 const (
 	takeoverWait     = time.Minute
@@ -79,7 +85,7 @@ func (q *sequencer) start(s sequence, actor string) {
 			q.boot.events.publish("", &machine.SequenceEvent{
 				Sequence: s.name,
 				Action:   machine.SequenceEvent_NOOP,
-				Error:    &common.Error{Code: common.Code_LOCKED, Message: "failed to acquire lock: another sequence is running"},
+				Error:    &common.Error{Code: common.Code_LOCKED, Message: "sequence not started: locked"},
 			})
 
 			return
@@ -108,7 +114,7 @@ func (q *sequencer) enter(s sequence) (context.Context, *run, bool) {
 		}
 		q.mu.Unlock()
 
-		if !slices.Contains(s.takeover, held.name) {
+		if !s.forced && !slices.Contains(s.takeover, held.name) {
 			return nil, nil, false
 		}
 
@@ -135,9 +141,6 @@ func (q *sequencer) leave(r *run) {
 func (b *boot) takeDown(ctx context.Context, s sequence, actor string) {
 	b.events.publish(actor, &machine.SequenceEvent{Sequence: s.name, Action: machine.SequenceEvent_START})
 
-	// The time that the API still answers is spread over the phases before it stops.
-	step := b.settings.Timing.Stop / time.Duration(len(s.phases)-1)
-
 	for i, phase := range s.phases {
 		b.events.publish(actor, &machine.PhaseEvent{Phase: phase, Action: machine.PhaseEvent_START})
 
@@ -145,29 +148,43 @@ func (b *boot) takeDown(ctx context.Context, s sequence, actor string) {
 			b.setStage(s.stage)
 		}
 
-		switch phase {
-		case phaseStopAll:
+		if phase == phaseStopAll {
 			b.events.publish(actor, &machine.TaskEvent{Task: taskStopServices, Action: machine.TaskEvent_START})
 			b.finish(s)
 			<-b.ctx.Done()
 
 			return
-		case phaseFinalize:
-			wait, cancel := context.WithTimeout(ctx, persistPatience)
-			b.persistence.finish(wait)
-			cancel()
-		case "stopPods":
-			b.services.stopKubelet()
 		}
 
-		if !pause(ctx, step) {
+		// The time that the API still answers is spread over the phases before it stops.
+		interrupted := !b.downPhase(ctx, phase, b.settings.Timing.Stop/time.Duration(len(s.phases)-1))
+
+		b.events.publish(actor, &machine.PhaseEvent{Phase: phase, Action: machine.PhaseEvent_STOP})
+
+		if interrupted {
 			b.events.publish(actor, &machine.SequenceEvent{Sequence: s.name, Action: machine.SequenceEvent_STOP})
+			b.events.publish(actor, &machine.SequenceEvent{
+				Sequence: s.name, Action: machine.SequenceEvent_NOOP,
+				Error: &common.Error{Code: common.Code_CANCELED, Message: "sequence failed: " + context.Canceled.Error()},
+			})
 
 			return
 		}
-
-		b.events.publish(actor, &machine.PhaseEvent{Phase: phase, Action: machine.PhaseEvent_STOP})
 	}
+}
+
+// downPhase does what a phase changes on a lab node and takes its time.
+func (b *boot) downPhase(ctx context.Context, phase string, takes time.Duration) bool {
+	switch phase {
+	case phaseFinalize:
+		wait, cancel := context.WithTimeout(ctx, persistPatience)
+		b.persistence.finish(wait)
+		cancel()
+	case "stopServices":
+		b.services.stopKubelet()
+	}
+
+	return pause(ctx, takes)
 }
 
 // bringUp is the initialize and boot sequence. It returns early when another sequence takes over.

@@ -38,7 +38,7 @@ func (b *boot) unmet() []runtime.UnmetCondition {
 		return nil
 	}
 
-	return []runtime.UnmetCondition{{Name: "services", Reason: strings.Join(missing, ", ") + " not running"}}
+	return []runtime.UnmetCondition{{Name: "services", Reason: strings.Join(missing, " not running, ") + " not running"}}
 }
 
 // refreshStatus publishes the machine's stage and readiness as a resource and as an event.
