@@ -118,6 +118,9 @@ func (s *Store) begin(ctx context.Context) error {
 	if err := s.install(ctx); err != nil {
 		return err
 	}
+	if err := s.dropIndexes(ctx); err != nil {
+		return err
+	}
 	if err := s.checkHeadFile(ctx); err != nil {
 		return err
 	}
