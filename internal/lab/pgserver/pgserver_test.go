@@ -325,11 +325,16 @@ func TestStartGivesUp(t *testing.T) {
 // openDir is a directory that every user can reach: t.TempDir's parent is closed to others.
 func openDir(t *testing.T) string {
 	t.Helper()
+	//lint:ignore usetesting the server's user could not reach it
 	dir, err := os.MkdirTemp("/tmp", "clew-open-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -361,5 +366,7 @@ func TestFreePortIsFree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -45,12 +45,12 @@ func (p *process) end(sig syscall.Signal) error {
 }
 
 // initdb makes the data directory. The password goes through a file that is gone afterwards, never through argv.
-func (s *Server) initdb(ctx context.Context, password string) error {
+func (s *Server) initdb(ctx context.Context, password string) (err error) {
 	pwfile := filepath.Join(s.dir, "password")
 	if err := os.WriteFile(pwfile, []byte(password+"\n"), 0o600); err != nil {
 		return err
 	}
-	defer os.Remove(pwfile)
+	defer func() { err = errors.Join(err, os.Remove(pwfile)) }()
 	if err := s.user.own(pwfile); err != nil {
 		return err
 	}
