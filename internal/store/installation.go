@@ -12,6 +12,7 @@ type installation struct {
 	inRecovery       bool
 	enteredRevision  int64
 	enteredAt        time.Time
+	lastBefore       time.Time // of the last entry before recovery was entered
 	databaseIdentity string
 	era              int64
 	revision         int64       // of the chain's last entry, as read
@@ -26,10 +27,10 @@ func (tx *Tx) installation() (*installation, error) {
 	}
 	i := &installation{head: ledger.Head{Scope: installationScope}}
 	var hash string
-	err := tx.row(`SELECT i.epoch, i.in_recovery, i.entered_revision, i.entered_at, i.database_identity, i.era,
+	err := tx.row(`SELECT i.epoch, i.in_recovery, i.entered_revision, i.entered_at, i.last_before, i.database_identity, i.era,
 			s.revision, s.hash
 		FROM installation i JOIN scopes s ON s.kind = $1 AND s.id = '' WHERE i.id = 1`, ledger.Installation).
-		Scan(&i.epoch, intoBool(&i.inRecovery), &i.enteredRevision, intoTime(&i.enteredAt), &i.databaseIdentity, &i.era,
+		Scan(&i.epoch, intoBool(&i.inRecovery), &i.enteredRevision, intoTime(&i.enteredAt), intoTime(&i.lastBefore), &i.databaseIdentity, &i.era,
 			&i.head.Revision, &hash)
 	if err != nil {
 		return nil, err

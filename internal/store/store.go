@@ -147,7 +147,8 @@ func (s *Store) install(ctx context.Context) error {
 		}
 		epoch := random128()
 		if _, err := tx.exec(`INSERT INTO installation
-			(id, epoch, in_recovery, entered_revision, entered_at, database_identity, era) VALUES (1, $1, 0, 0, 0, $2, 1)`,
+			(id, epoch, in_recovery, entered_revision, entered_at, last_before, database_identity, era)
+			VALUES (1, $1, 0, 0, 0, 0, $2, 1)`,
 			epoch, id); err != nil {
 			return err
 		}
@@ -164,6 +165,9 @@ type InstallationBody struct {
 	Database string   `json:"database,omitempty"` // the database's identity that the epoch is bound to
 	Era      int64    `json:"era,omitempty"`      // clock era in force after the entry
 	Text     string   `json:"text,omitempty"`
+
+	// LastBefore is the time of the last entry before recovery was entered: what a restore lost was sent after it.
+	LastBefore time.Time `json:"last_before,omitzero"`
 }
 
 // Close ends the store's use. What this process appended is anchored first.

@@ -87,8 +87,8 @@ func TestNothingIsLeftOfATransactionThatFails(t *testing.T) {
 		"failure":                       func(*Tx) error { return errors.New("by accident") },
 		"statement that failed, unsaid": func(tx *Tx) error { _, _ = tx.exec(`UPDATE nowhere SET a = 1`); return nil },
 		"constraint, unsaid": func(tx *Tx) error {
-			_, _ = tx.exec(`INSERT INTO installation (id, epoch, in_recovery, entered_revision, entered_at, database_identity, era)
-				VALUES (2, '', 0, 0, 0, '', 0)`)
+			_, _ = tx.exec(`INSERT INTO installation (id, epoch, in_recovery, entered_revision, entered_at, last_before, database_identity, era)
+				VALUES (2, '', 0, 0, 0, 0, '', 0)`)
 			return nil
 		},
 	} {

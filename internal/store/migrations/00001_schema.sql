@@ -44,6 +44,7 @@ CREATE TABLE installation (
     in_recovery       BIGINT NOT NULL,
     entered_revision  BIGINT NOT NULL,
     entered_at        BIGINT NOT NULL,
+    last_before       BIGINT NOT NULL,
     database_identity TEXT   NOT NULL,
     era               BIGINT NOT NULL,
     CONSTRAINT installation_key PRIMARY KEY (id),

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewops/clew/internal/config"
+	"github.com/clewops/clew/internal/ledger"
+	"github.com/clewops/clew/internal/refusal"
+	"github.com/clewops/clew/internal/store/storetest"
+)
+
+var identityActor = ledger.Actor{Identity: "ann"}
+
+func sqlitePlace(t *testing.T, dir string) storetest.Place {
+	t.Helper()
+	if !onEngine(t, config.SQLite) {
+		t.Skip("this run is narrowed to PostgreSQL")
+	}
+	return storetest.Place{Location: config.Location{Engine: config.SQLite, Path: filepath.Join(dir, "store.db")}}
+}
+
+func TestSQLiteFilesAreTheOwnersAlone(t *testing.T) {
+	p := sqlitePlace(t, filepath.Join(t.TempDir(), "new", "dir"))
+	s := openAt(t, p)
+	write(t, s, testScope, 1)
+	dir := filepath.Dir(p.Location.Path)
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %o", f.Name(), info.Mode().Perm())
+		}
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory: %v, %v", info.Mode(), err)
+	}
+}
+
+func TestSQLiteSettings(t *testing.T) {
+	s := openAt(t, sqlitePlace(t, t.TempDir()))
+	e := s.engine.(*sqliteEngine)
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000"} {
+		var got string
+		if err := e.writer.QueryRowContext(context.Background(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %s (%v), want %s", pragma, got, err, want)
+		}
+	}
+}
+
+// A program that is not ours holds the write lock: a failure in the end, not a refusal and not unknown.
+func TestBusyIsAFailure(t *testing.T) {
+	p := sqlitePlace(t, t.TempDir())
+	s := openAt(t, p)
+	write(t, s, testScope, 1)
+	other, err := sql.Open("sqlite", "file:"+p.Location.Path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	tx, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = tryWrite(s, nil)
+	if err == nil || !strings.Contains(err.Error(), "another program holds the store") {
+		t.Fatalf("got %v", err)
+	}
+	if _, ok := refusal.AsUnknown(err); ok {
+		t.Fatal("busy is called unknown")
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, s, testScope, 1)
+	checkChain(t, s, testScope)
+}
+
+func TestAWaitingWriterGivesUpWithItsContext(t *testing.T) {
+	p := sqlitePlace(t, t.TempDir())
+	a, b := openAt(t, p), openAt(t, p) // as two processes
+	release, err := a.engine.(*sqliteEngine).queue.acquire(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	err = b.update(ctx, locks{}, "a test", func(*Tx) error { return nil })
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v", err)
+	}
+	release()
+	// What waited for the lock gives it back: both write again.
+	write(t, b, testScope, 1)
+	write(t, a, testScope, 1)
+	checkChain(t, a, testScope)
+}
+
+// A writer that comes back at once does not overtake one that waits, in another process.
+func TestNoWriterStarves(t *testing.T) {
+	p := sqlitePlace(t, t.TempDir())
+	greedy, patient := openAt(t, p), openAt(t, p)
+	stop := make(chan struct{})
+	done := make(chan int)
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-stop:
+				done <- n
+				return
+			default:
+				release, err := greedy.engine.(*sqliteEngine).queue.acquire(context.Background())
+				if err != nil {
+					t.Error(err)
+				} else {
+					n++
+					release()
+				}
+			}
+		}
+	}()
+	for range 200 {
+		release, err := patient.engine.(*sqliteEngine).queue.acquire(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+	}
+	close(stop)
+	t.Logf("200 turns of one process, %d of its neighbour", <-done)
+}
+
+func TestNewerSchemaIsRefused(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, p storetest.Place) {
+		s := openAt(t, p)
+		err := s.update(context.Background(), locks{}, "a test", func(tx *Tx) error {
+			_, err := tx.exec(`INSERT INTO goose_db_version (version_id, is_applied) SELECT 99999, is_applied FROM goose_db_version
+				WHERE version_id = 1`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Open(context.Background(), s.cfg)
+		if !errors.Is(err, ErrNewer) {
+			t.Fatalf("got %v", err)
+		}
+	})
+}
+
+func TestThePasswordIsInNoError(t *testing.T) {
+	u, err := config.ParseDatabaseURL("postgres://clew:hunter2secret@127.0.0.1:1/none?sslmode=disable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(context.Background(), Config{Location: config.Location{Engine: config.Postgres, URL: u}, StateDir: t.TempDir()})
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Fatalf("got %v", err)
+	}
+}
