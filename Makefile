@@ -34,7 +34,8 @@ build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./%)
 
 demo: ensure build
-	./scripts/demo
+	go build -o $(CACHE)/bin/demo ./scripts/demo
+	$(CACHE)/bin/demo bin/clew
 
 # The linters contain what "go vet" checks, hence -vet=off. At most two packages at once: several start servers.
 test: ensure format-check lint tidy-check deps-check cross tools-test
