@@ -75,7 +75,7 @@ func (t *timeline) attemptRecorded() {
 		t.problem(2, record, "no operation %s was committed before it", a.Operation)
 		return
 	}
-	track := t.ops[op.ID]
+	track := t.track(op.ID)
 	p := t.rec.Plans[op.Plan]
 	if a.By != op.Owner || t.e.Actor.Instance != op.Owner.Instance { // I2
 		t.problem(2, record, "instance %s at generation %d records it, the owner is %s at generation %d",
@@ -113,7 +113,7 @@ func (t *timeline) retryAdmitted(op Operation, record string) {
 	if op.State == Committed {
 		return
 	}
-	c, track := op.Retry, t.ops[op.ID]
+	c, track := op.Retry, t.track(op.ID)
 	switch {
 	case op.State != Unresolved:
 		t.problem(17, record, "the operation is %s", op.State)

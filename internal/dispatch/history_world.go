@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -145,7 +146,7 @@ func (w *world) epoch(e ledger.Entry, b worldBody, problem func(int, string, ...
 
 // at is what held at an installation revision.
 func (w *world) at(revision int64) (epochSpan, bool) {
-	i, exact := slices.BinarySearchFunc(w.epochs, revision, func(s epochSpan, r int64) int { return int(min(max(s.revision-r, -1), 1)) })
+	i, exact := slices.BinarySearchFunc(w.epochs, revision, func(s epochSpan, r int64) int { return cmp.Compare(s.revision, r) })
 	if !exact {
 		i--
 	}

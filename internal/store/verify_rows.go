@@ -1,0 +1,100 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/clewops/clew/internal/ledger"
+)
+
+// entryRows turns rows into entries. A row must hold exactly the text that is hashed: an entry is read back from its
+// columns, so that text which only reads the same would slip through the hash.
+type entryRows struct {
+	actors map[string]ledger.Actor // by text; executors write most entries with few actors
+}
+
+// actorsKept bounds the cache of actors.
+const actorsKept = 4096
+
+// entry reads the row at the cursor. bad says why the row is no entry that the store wrote; the entry then only names
+// its place. An error is a failure to read.
+func (r *entryRows) entry(kind string, rows *sql.Rows) (e ledger.Entry, bad string, err error) {
+	e.Scope.Kind = kind
+	var at int64
+	var actor, links, body, prev, hash string
+	err = rows.Scan(&e.Scope.ID, &e.Revision, &e.Kind, &at, &actor, &links, &body, &prev, &hash)
+	if err != nil {
+		return misplacedRow(kind, rows, err)
+	}
+	e.At = fromMicros(at)
+	if body != "" {
+		e.Body = []byte(body)
+	}
+	if bad = r.actor(&e, actor); bad != "" {
+		return e, bad, nil
+	}
+	if links != "" {
+		if why := canonical(links, &e.Links); why != "" {
+			return e, "its links " + why, nil
+		}
+	}
+	if e.Prev, bad = exactHash(prev); bad == "" {
+		e.Hash, bad = exactHash(hash)
+	}
+	return e, bad, nil
+}
+
+// exactHash reads a hash that is written as the store writes it: upper-case digits read the same, and are not.
+func exactHash(text string) (ledger.Hash, string) {
+	h, err := ledger.ParseHash(text)
+	if err != nil || h.String() != text {
+		return h, fmt.Sprintf("it holds no hash where one belongs: %.80q", text)
+	}
+	return h, ""
+}
+
+func (r *entryRows) actor(e *ledger.Entry, text string) string {
+	if a, ok := r.actors[text]; ok {
+		e.Actor = a
+		return ""
+	}
+	if why := canonical(text, &e.Actor); why != "" {
+		return "its actor " + why
+	}
+	if len(r.actors) >= actorsKept {
+		clear(r.actors)
+	}
+	r.actors[text] = e.Actor
+	return ""
+}
+
+// canonical reads a record from its column and says what is wrong with the text, "" when it is what the store writes.
+func canonical(text string, to any) string {
+	if err := json.Unmarshal([]byte(text), to); err != nil {
+		return fmt.Sprintf("cannot be read: %v", err)
+	}
+	b, err := compact(to)
+	if err != nil || string(b) != text {
+		return "is not as the store writes it"
+	}
+	return ""
+}
+
+// misplacedRow names a row whose columns hold values of other types: SQLite keeps what it is given.
+func misplacedRow(kind string, rows *sql.Rows, cause error) (ledger.Entry, string, error) {
+	e := ledger.Entry{Scope: ledger.Scope{Kind: kind}}
+	values := make([]any, 9)
+	into := make([]any, len(values))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if err := rows.Scan(into...); err != nil {
+		return e, "", err
+	}
+	e.Scope.ID = fmt.Sprint(values[0])
+	if n, ok := values[1].(int64); ok {
+		e.Revision = n
+	}
+	return e, fmt.Sprintf("a column holds a value of another type: %v", cause), nil
+}
