@@ -28,7 +28,7 @@ PROGRAMS := $(wildcard cmd/*)
 # Packages whose tests need neither a database nor a lab.
 FAST := $(wildcard internal/refusal internal/secret internal/ledger internal/dispatch internal/config internal/archtest)
 
-.PHONY: build demo test check bench lint format format-check cross tidy-check deps deps-check tools-test ensure clean
+.PHONY: build demo test check bench lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./%)
@@ -76,6 +76,10 @@ cross:
 tidy-check:
 	go mod tidy -diff
 	go -C tools mod tidy -diff
+
+# Parts of documents that are written from the code. The tests compare them.
+docs:
+	go test -vet=off -count=1 -run 'TestArchitectureNamesThePlaces' ./internal/archtest -update
 
 deps: $(CACHE)/bin/deps
 	$< -write

@@ -3,6 +3,7 @@ package archtest
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,40 +19,60 @@ var listedInvariant = regexp.MustCompile(`(?m)^//\s+(I\d+)\s+\S`)
 var enforcing = regexp.MustCompile(`//\s+(I\d+(?:[ ,]+I\d+)*)(?:\W|$)`)
 
 // proving is a test named after an invariant.
-var proving = regexp.MustCompile(`(?m)^func Test(I\d+)(?:\D\w*)?\(`)
+var proving = regexp.MustCompile(`(?m)^func (Test(I\d+)(?:[^\d(]\w*)?)\(`)
 
-// invariantFaults lists the invariants of the contract that lack an enforcing line or a test. sources maps file names
-// to their texts.
-func invariantFaults(contract string, sources map[string]string) []string {
-	enforced, proved := map[string]bool{}, map[string]bool{}
-	for name, text := range sources {
+// places are where one invariant is enforced and tested.
+type places struct {
+	enforcing []string // files, relative to internal
+	tests     []string // names of test functions
+}
+
+// findPlaces looks every invariant up. sources maps file names, relative to internal, to their texts.
+func findPlaces(sources map[string]string) map[string]places {
+	found := map[string]places{}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		text := sources[name]
 		if strings.HasSuffix(name, "_test.go") {
 			for _, m := range proving.FindAllStringSubmatch(text, -1) {
-				proved[m[1]] = true
+				p := found[m[2]]
+				p.tests = append(p.tests, m[1])
+				found[m[2]] = p
 			}
 			continue
 		}
 		for line := range strings.Lines(text) {
-			if m := enforcing.FindStringSubmatch(line); m != nil && !listedInvariant.MatchString(line) {
-				for number := range strings.FieldsFuncSeq(m[1], func(r rune) bool { return r == ' ' || r == ',' }) {
-					enforced[number] = true
+			m := enforcing.FindStringSubmatch(line)
+			if m == nil || listedInvariant.MatchString(line) {
+				continue
+			}
+			for number := range strings.FieldsFuncSeq(m[1], func(r rune) bool { return r == ' ' || r == ',' }) {
+				p := found[number]
+				if !slices.Contains(p.enforcing, name) {
+					p.enforcing = append(p.enforcing, name)
 				}
+				found[number] = p
 			}
 		}
 	}
+	return found
+}
+
+// invariantFaults lists the invariants of the contract that lack an enforcing line or a test.
+func invariantFaults(contract string, sources map[string]string) []string {
 	var faults []string
+	found := findPlaces(sources)
 	listed := listedInvariants(contract)
 	for _, number := range listed {
-		if !enforced[number] {
+		if len(found[number].enforcing) == 0 {
 			faults = append(faults, number+" has no line that says it enforces it")
 		}
-		if !proved[number] {
+		if len(found[number].tests) == 0 {
 			faults = append(faults, number+" has no test named Test"+number+"...")
 		}
 	}
-	for number := range enforced {
+	for number := range found {
 		if !slices.Contains(listed, number) {
-			faults = append(faults, number+" is said to be enforced, and is not in the list")
+			faults = append(faults, number+" is enforced or tested, and is not in the list")
 		}
 	}
 	return faults
@@ -65,28 +86,44 @@ func listedInvariants(contract string) []string {
 	return listed
 }
 
-func TestInvariantsHaveTheirPlaces(t *testing.T) {
-	dir := root(t)
-	contract, err := os.ReadFile(filepath.Join(dir, "internal", "dispatch", "doc.go"))
+// contract is the text that lists the invariants.
+func contract(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root(t), "internal", "dispatch", "doc.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(listedInvariants(string(contract))); n != 18 {
-		t.Errorf("the contract lists %d invariants, want 18", n)
-	}
-	sources := map[string]string{}
-	err = filepath.WalkDir(filepath.Join(dir, "internal"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.Contains(path, "archtest") {
+	return string(b)
+}
+
+// sources reads every Go file of the product and its tests but this package's own.
+func sources(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	base := filepath.Join(root(t), "internal")
+	err := filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || filepath.Base(filepath.Dir(path)) == "archtest" {
+			return err
+		}
+		rel, err := filepath.Rel(base, path)
+		if err != nil {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		sources[path] = string(b)
+		texts[filepath.ToSlash(rel)] = string(b)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, fault := range invariantFaults(string(contract), sources) {
+	return texts
+}
+
+func TestInvariantsHaveTheirPlaces(t *testing.T) {
+	if n := len(listedInvariants(contract(t))); n != 18 {
+		t.Errorf("the contract lists %d invariants, want 18", n)
+	}
+	for _, fault := range invariantFaults(contract(t), sources(t)) {
 		t.Error(fault)
 	}
 }
