@@ -15,8 +15,8 @@ import (
 // listedInvariant is a line of the list in the contract's package documentation.
 var listedInvariant = regexp.MustCompile(`(?m)^//\s+(I\d+)\s+\S`)
 
-// enforcing is a comment that begins with invariants' numbers: "// I3" or "// I5 I6: why".
-var enforcing = regexp.MustCompile(`//\s+(I\d+(?:[ ,]+I\d+)*)(?:\W|$)`)
+// enforcing is a comment that begins with invariants' numbers, "// I3" or "// I5 I6: why", behind code or on its own.
+var enforcing = regexp.MustCompile(`^//\s+(I\d+(?:[ ,]+I\d+)*)(?:\W|$)`)
 
 // proving is a test named after an invariant.
 var proving = regexp.MustCompile(`(?m)^func (Test(I\d+)(?:[^\d(]\w*)?)\(`)
@@ -41,7 +41,8 @@ func findPlaces(sources map[string]string) map[string]places {
 			continue
 		}
 		for line := range strings.Lines(text) {
-			m := enforcing.FindStringSubmatch(line)
+			comment := max(0, strings.Index(line, "//"))
+			m := enforcing.FindStringSubmatch(line[comment:])
 			if m == nil || listedInvariant.MatchString(line) {
 				continue
 			}
@@ -148,6 +149,9 @@ func TestInvariantsControl(t *testing.T) {
 		},
 		"the list itself enforces nothing": {
 			"x.go": "a() // I1 I2\n", "doc.go": contract, "x_test.go": complete["x_test.go"],
+		},
+		"nor does a comment about the comments": {
+			"x.go": "a() // I1 I2\n// Such a line says \"// I12\".\n", "x_test.go": complete["x_test.go"],
 		},
 	} {
 		if got := invariantFaults(contract, sources); len(got) != 1 {
