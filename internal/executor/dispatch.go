@@ -104,7 +104,7 @@ func (e *Executor) evidence(ctx context.Context, j *job, l link) error {
 // commit runs C; a COMMIT whose answer was lost is looked up until it is known.
 func (e *Executor) commit(ctx context.Context, j *job) (dispatch.Operation, error) {
 	token := e.Token()
-	op, err := e.Store.Commit(ctx, dispatch.CommitRequest{Plan: j.plan.ID, By: j.by, Request: j.request(), Token: token})
+	op, err := e.Store.Commit(ctx, dispatch.CommitRequest{Plan: j.plan.ID, By: j.by, Who: e.Who, Request: j.request(), Token: token})
 	if err == nil {
 		return op, nil
 	}

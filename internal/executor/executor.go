@@ -141,6 +141,9 @@ type Executor struct {
 	Instance string
 	Host     dispatch.Host
 
+	// Who is the operator who asks; a commitment records it and checks the role. Zero where nobody is named.
+	Who ledger.Actor
+
 	// Elapsed is a clock that counts suspend, for the send guard.
 	Elapsed func() time.Duration
 	// Token makes a random transaction token.
