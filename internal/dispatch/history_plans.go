@@ -17,6 +17,9 @@ func (t *timeline) plan() {
 		case !known && (p.Revision != t.e.Revision || p.Machine != t.scope.ID):
 			t.problem(4, p.ID, "the plan claims machine %s and revision %d", p.Machine, p.Revision)
 		}
+		if !known {
+			t.rec.Asked[p.ID] = t.b.Asked
+		}
 		if !known && p.Rollout != nil {
 			t.w.slots(p.Rollout.ID).bind(*p.Rollout)
 		}

@@ -12,6 +12,7 @@ type Records struct {
 	Drifts     map[string]Drift
 	Plans      map[string]Plan
 	Standings  map[string]Standing // by plan
+	Asked      map[string]string   // by plan: the hash of what was asked for
 	Approvals  map[string]Approval
 	Operations map[string]Operation
 	Attempts   map[AttemptKey]Attempt
@@ -50,6 +51,7 @@ func newRecords() Records {
 		Drifts:          map[string]Drift{},
 		Plans:           map[string]Plan{},
 		Standings:       map[string]Standing{},
+		Asked:           map[string]string{},
 		Approvals:       map[string]Approval{},
 		Operations:      map[string]Operation{},
 		Attempts:        map[AttemptKey]Attempt{},

@@ -75,6 +75,7 @@ type Body struct {
 	Tx         string    `json:"transaction,omitempty"` // of a refusal
 	Text       string    `json:"text,omitempty"`        // why, in words; reasons of people
 	Token      string    `json:"token,omitempty"`       // of C and A: proves which transaction wrote the entry
+	Asked      string    `json:"asked,omitempty"`       // of EntryPlanned: the hash of the request, for its idempotency key
 	Evidence   int64     `json:"evidence,omitempty"`    // basis of the observation that C or A rested on
 	Orphan     bool      `json:"orphan,omitempty"`      // a response whose attempt has no row, after a restore
 	Takeover   string    `json:"takeover,omitempty"`    // why the former owner counts as stopped, or that an operator forced it

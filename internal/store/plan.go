@@ -216,7 +216,7 @@ func (tx *Tx) writePlan(p *dispatch.Plan, actor ledger.Actor, reading dispatch.O
 	}
 	st := dispatch.Standing{State: dispatch.PlanProposed}
 	links := []ledger.Link{{Rel: "observation", Scope: scope, Revision: reading.Revision}}
-	body := dispatch.Body{Plan: p, PlanID: p.ID, Standing: &st, Text: p.Reason, Evidence: reading.Basis}
+	body := dispatch.Body{Plan: p, PlanID: p.ID, Standing: &st, Text: p.Reason, Evidence: reading.Basis, Asked: asked}
 	if _, err := tx.append(scope, dispatch.EntryPlanned, actor, links, body); err != nil {
 		return err
 	}

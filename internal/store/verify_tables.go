@@ -19,7 +19,7 @@ var (
 		assignment_revision, desired, desired_revision, applied, applied_source, baseline_revision, frozen, freeze_reason,
 		frozen_by, recovery, released_epoch`, 1}
 	driftsTable = projected{"drifts", `id, machine, opened_revision, digest, closed_revision, closed_as`, 1}
-	plansTable  = projected{"plans", `id, machine, revision, kind, rollout, idempotency_key, content, expires_at, state,
+	plansTable  = projected{"plans", `id, machine, revision, kind, rollout, idempotency_key, content, content_hash, expires_at, state,
 		cancelled_revision, revoked_revision, expired_revision, operation`, 1}
 	approvalsTable = projected{"approvals", `id, plan, plan_revision, approver, role, epoch, at, revision, self, break_glass,
 		assurance, revoked_revision`, 1}
@@ -35,7 +35,7 @@ var (
 		attested_by, revision`, 1}
 	installationTable = projected{"installation", `id, epoch, in_recovery, entered_revision, entered_at, last_before, database_identity,
 		era`, 1}
-	anchoredTable     = projected{"anchored", `kind, id, revision`, 2}
+	anchoredTable = projected{"anchored", `kind, id, revision`, 2}
 )
 
 // machineRows are the rows that a machine's timeline tells, by table, each in the order of the table's columns.
@@ -56,8 +56,8 @@ func machineRows(machine string, rec *dispatch.Records) map[string][][]any {
 			rollout = p.Rollout.ID
 		}
 		s := rec.Standings[id]
-		add(plansTable, p.ID, p.Machine, p.Revision, p.Kind, rollout, p.IdempotencyKey, asJSON(p), p.ExpiresAt, s.State,
-			s.CancelledRev, s.RevokedRev, s.ExpiredRev, s.Operation)
+		add(plansTable, p.ID, p.Machine, p.Revision, p.Kind, rollout, p.IdempotencyKey, asJSON(p), rec.Asked[id], p.ExpiresAt,
+			s.State, s.CancelledRev, s.RevokedRev, s.ExpiredRev, s.Operation)
 	}
 	for _, a := range rec.Approvals {
 		add(approvalsTable, a.ID, a.Plan, a.PlanRevision, a.Approver, a.Role, a.Epoch, a.At, a.Revision, a.Self, a.BreakGlass,
