@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,8 +24,9 @@ func startTime(pid int) (string, error) {
 		return "", fmt.Errorf("unexpected /proc/%d/stat", pid)
 	}
 
-	if fields[0] == "Z" || fields[0] == "X" {
-		return "", errNotRunning
+	// The first thread can be dead while others still hold the files: the process has ended when no other is left.
+	if tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)); strings.Contains("ZX", fields[0]) && len(tasks) <= 1 {
+		return "", errors.Join(errNotRunning, err)
 	}
 
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
