@@ -59,7 +59,7 @@ func withNext(err error, format string, args ...any) error {
 
 // report is an error as the user sees it, on screen or as JSON.
 type report struct {
-	Kind        string `json:"kind"` // usage, failed, refused, unknown, interrupted
+	Kind        string `json:"kind"` // usage, failed, refused, rejected, unknown, interrupted
 	Code        string `json:"code,omitempty"`
 	Transaction string `json:"transaction,omitempty"`
 	Comparison  *int   `json:"comparison,omitempty"`
@@ -72,6 +72,7 @@ type report struct {
 func describe(err error) report {
 	r := report{Kind: "failed", Message: err.Error(), Exit: exitCode(err)}
 	var usage *usageError
+	var rejected *rejectedError
 	if refused, ok := refusal.As(err); ok {
 		r.Kind, r.Code, r.Transaction = "refused", refused.Code, refused.Transaction
 		r.Message, r.Next = refused.Message, refused.Remedy
@@ -82,6 +83,8 @@ func describe(err error) report {
 		r.Kind, r.Next = "unknown", unknown.Remedy
 	} else if errors.As(err, &usage) {
 		r.Kind = "usage"
+	} else if errors.As(err, &rejected) {
+		r.Kind = "rejected"
 	} else if errors.Is(err, context.Canceled) {
 		r.Kind = "interrupted"
 	}
@@ -138,6 +141,8 @@ func (r report) screen() string {
 			return fmt.Sprintf("refused by clew (comparison %d): %s", *r.Comparison, message)
 		}
 		return "refused by clew: " + message
+	case "rejected":
+		return "rejected by the node: " + message
 	case "interrupted":
 		return "clew: interrupted: " + message
 	}

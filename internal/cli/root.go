@@ -23,6 +23,7 @@ type app struct {
 	closers []func() error // what close undoes, last first
 
 	config       *config.Config // once read; see settings
+	wired        wired          // what was opened; see wire.go
 	toldPassword bool           // the note about an inline database password was given
 }
 
@@ -69,11 +70,22 @@ func (a *app) close() {
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		// Every day.
+		newLogCommand(a),
+		newShowCommand(a),
 		// Git against cluster.
 		// Talos nodes.
+		newMachineCommand(a),
+		newApplyCommand(a),
+		newPlanCommand(a),
+		newApproveCommand(a),
+		newDispatchCommand(a),
+		newSettleCommand(a),
 		// Setup.
-		// Server, trust, rehearsal.
+		newWhoamiCommand(a),
 		newVersionCommand(a),
+		// Server, trust, rehearsal.
+		newVerifyCommand(a),
+		newAdminCommand(a),
 	}
 }
 
@@ -108,6 +120,7 @@ func newRoot(a *app) *cobra.Command {
 		list = append(list, completion)
 	}
 	a.setupHelp(root, list)
+	a.bindSituation(root)
 	a.prepare(root)
 	return root
 }
@@ -156,6 +169,9 @@ func (a *app) prepare(c *cobra.Command) {
 			return usagef("no command %q", args[0])
 		}
 		if err := a.checkOutput(c); err != nil {
+			return err
+		}
+		if err := checkWords(c, args); err != nil {
 			return err
 		}
 		a.started = true

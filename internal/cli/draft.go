@@ -1,0 +1,388 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewops/clew/internal/dispatch"
+	"github.com/clewops/clew/internal/executor"
+	"github.com/clewops/clew/internal/refusal"
+	"github.com/clewops/clew/internal/secret"
+	"github.com/clewops/clew/internal/store"
+	"github.com/clewops/clew/internal/talos"
+)
+
+// Defaults of what a plan binds.
+const (
+	defaultMaxAge            = 30 * time.Second
+	defaultTransportDeadline = 10 * time.Second
+	defaultVerifyDeadline    = 60 * time.Second
+	defaultAttempts          = 3
+	defaultExpiry            = 24 * time.Hour
+	defaultStage             = "running"
+)
+
+// planOptions are the flags that make a plan.
+type planOptions struct {
+	node      string
+	file      string
+	patches   []string
+	adopt     bool
+	revert    bool
+	route     string
+	expires   time.Duration
+	maxAge    time.Duration
+	transport time.Duration
+	verify    time.Duration
+	attempts  int
+	approvals int
+	unready   bool
+	rollout   string
+	reason    string
+	key       string
+}
+
+// bind adds the flags that plan create and apply share.
+func (o *planOptions) bind(a *app, c *cobra.Command) {
+	*o = planOptions{
+		expires: defaultExpiry, maxAge: defaultMaxAge, transport: defaultTransportDeadline, verify: defaultVerifyDeadline,
+	}
+	f := c.Flags()
+	f.StringVarP(&o.node, "node", "n", "", "machine: NAME, node/NAME, talos/CLUSTER/NAME or id")
+	f.StringVarP(&o.file, "file", "f", "", "whole configuration to apply (- reads standard input)")
+	f.StringArrayVarP(&o.patches, "patch", "p", nil, "Talos patch on what the machine runs: text, or @FILE; may be repeated")
+	f.BoolVar(&o.revert, "revert", false, "go back to what was applied, over the open drift record")
+	f.StringVar(&o.route, "route", "", "direct, via (the talosconfig's first endpoint) or via:ENDPOINT (default direct)")
+	f.Var(duration{value: &o.expires}, "expires", "when the plan ends by itself")
+	f.Var(duration{value: &o.maxAge}, "max-age", "how old the reading that the dispatch rests on may be")
+	f.Var(duration{value: &o.transport}, "transport-deadline", "how long the send may take")
+	f.Var(duration{value: &o.verify}, "verify-deadline", "how long the result may take to show")
+	f.IntVar(&o.attempts, "attempts", defaultAttempts, "how many sends at most, retries included")
+	f.IntVar(&o.approvals, "approvals", 1, "how many people have to approve")
+	f.BoolVar(&o.unready, "allow-unready", false, "do not demand that the machine's health conditions are met before the send")
+	f.StringVar(&o.rollout, "rollout", "", "ID=LIMIT[,MAXFAILED]: at most LIMIT of its plans at once, closed after MAXFAILED failures")
+	f.StringVar(&o.reason, "reason", "", "why, for the approver and the log")
+	f.StringVar(&o.key, "key", "", "idempotency key: the same key and content give the same plan")
+	a.bindTalosconfig(c)
+	_ = c.RegisterFlagCompletionFunc("node", a.completeMachines)
+}
+
+// check says what is wrong with the flags, before anything is read.
+func (o *planOptions) check() error {
+	if o.node == "" {
+		return usagef("-n NAME says which machine")
+	}
+	ways := 0
+	for _, given := range []bool{o.file != "", len(o.patches) > 0, o.adopt, o.revert} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		if o.adopt || o.revert {
+			return usagef("--adopt, --revert, -f and -p exclude each other")
+		}
+		return usagef("give either -f FILE (a whole configuration) or -p PATCH")
+	}
+	if o.attempts < 1 || o.attempts > 100 {
+		return usagef("--attempts %d: between 1 and 100", o.attempts)
+	}
+	if o.approvals < 1 || o.approvals > 100 {
+		return usagef("--approvals %d: between 1 and 100", o.approvals)
+	}
+	if o.transport > o.verify {
+		return usagef("--transport-deadline %s must not be later than --verify-deadline %s", o.transport, o.verify)
+	}
+	_, err := parseRollout(o.rollout)
+	return err
+}
+
+// parseRollout reads ID=LIMIT[,MAXFAILED]; "" is no rollout.
+func parseRollout(s string) (*dispatch.Rollout, error) {
+	if s == "" {
+		return nil, nil
+	}
+	wrong := usagef("--rollout %q: ID=LIMIT or ID=LIMIT,MAXFAILED, such as spring=2,0", shorten(s))
+	id, numbers, ok := strings.Cut(s, "=")
+	limit, failed, hasFailed := strings.Cut(numbers, ",")
+	if !ok || !plainName(id) {
+		return nil, wrong
+	}
+	r := &dispatch.Rollout{ID: id}
+	var err error
+	if r.Limit, err = strconv.Atoi(limit); err != nil || r.Limit < 1 || r.Limit > 1_000_000 {
+		return nil, wrong
+	}
+	if hasFailed {
+		if r.MaxFailed, err = strconv.Atoi(failed); err != nil || r.MaxFailed < 0 || r.MaxFailed > 1_000_000 {
+			return nil, wrong
+		}
+	}
+	return r, nil
+}
+
+// plainName says whether s is a name that needs no quoting: letters, digits, dot, dash and underscore, at most 64.
+func plainName(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == "" && s[0] != '-'
+}
+
+// draft is a plan in the making: what was read, and what is to be sent.
+type draft struct {
+	machine     dispatch.Machine
+	plan        dispatch.Plan
+	target      executor.Target
+	observation dispatch.Observation
+	active      secret.Bytes // what the machine runs
+	config      secret.Bytes // what it is to run
+}
+
+// prepareDraft reads the machine, makes the configuration and checks it, here and on the node. Until all of that has
+// passed it writes nothing: what is refused leaves no trace. With record, the machine is then read once more on the same
+// connection, for the ledger.
+func (a *app) prepareDraft(ctx context.Context, st *store.Store, o *planOptions, record bool) (*draft, error) {
+	m, err := machineNamed(ctx, st, o.node)
+	if err != nil {
+		return nil, err
+	}
+	in, err := a.readChanges(o)
+	if err != nil {
+		return nil, err
+	}
+	route, err := a.parseRoute(o.route, m.ClusterID)
+	if err != nil {
+		return nil, err
+	}
+	if m.Assignment.Role == dispatch.ControlPlane { // said before the machine is read; CheckPlan says it again
+		return nil, refusal.New("planning", "control-plane", m.Name+" is a control plane: control planes are observed, never targets", "")
+	}
+	d := &draft{machine: m}
+	if in.file != nil {
+		d.config = secret.Of(in.file)
+		if err := d.checkConfig(); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*readDeadline)
+	defer cancel()
+	if d.target, err = target(ctx, st, m, route); err != nil {
+		return nil, err
+	}
+	conn, err := a.dial(ctx, d.target)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Abort()
+	if err := a.check(ctx, st, d, o, in, conn); err != nil || !record {
+		return d, err
+	}
+	return d, a.recordReading(ctx, st, d, o, conn)
+}
+
+// check makes the plan from an unrecorded reading.
+func (a *app) check(ctx context.Context, st *store.Store, d *draft, o *planOptions, in changes, conn *talos.Conn) error {
+	var err error
+	if d.observation, d.active, err = look(ctx, conn, d.target); err != nil {
+		return err
+	}
+	if err := a.makeConfig(ctx, st, d, o, in); err != nil {
+		return err
+	}
+	now, err := st.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.bindTerms(d, o, now); err != nil {
+		return err
+	}
+	if r := dispatch.CheckPlan(d.plan, d.machine, d.observation.Reading, now); r != nil {
+		return r
+	}
+	return d.describeChange(ctx, conn)
+}
+
+// recordReading reads the machine again, for the ledger, and binds the plan to that reading. The machine's record is
+// loaded again too: the reading may have opened, moved or closed its drift record.
+func (a *app) recordReading(ctx context.Context, st *store.Store, d *draft, o *planOptions, conn *talos.Conn) error {
+	e, err := a.theExecutor(ctx, st)
+	if err != nil {
+		return err
+	}
+	looked := d.observation.Reading.Active.Digest
+	if d.observation, _, err = e.Observe(ctx, talosConn{conn}, d.target, dispatch.ForPlanning, ""); err != nil {
+		return err
+	}
+	if d.observation.Reading.Active.Digest != looked {
+		return withNext(fmt.Errorf("the configuration of %s was changed while this was planned", d.machine.Name), "the same command again")
+	}
+	if d.machine, err = st.Machine(ctx, d.machine.ID); err != nil {
+		return err
+	}
+	now, err := st.Now(ctx)
+	if err != nil {
+		return err
+	}
+	diff, validation := d.plan.Diff, d.plan.Validation
+	if err := a.bindTerms(d, o, now); err != nil {
+		return err
+	}
+	d.plan.Diff, d.plan.Validation = diff, validation
+	return nil
+}
+
+// changes are what the user handed in.
+type changes struct {
+	file    []byte
+	patches [][]byte
+}
+
+// readChanges reads the files that the flags name.
+func (a *app) readChanges(o *planOptions) (changes, error) {
+	var in changes
+	var err error
+	if o.file != "" {
+		if in.file, err = a.readInput("configuration", o.file); err != nil {
+			return in, err
+		}
+	}
+	for _, p := range o.patches {
+		text := []byte(p)
+		if path, ok := strings.CutPrefix(p, "@"); ok {
+			if text, err = a.readInput("patch", path); err != nil {
+				return in, err
+			}
+		} else if strings.TrimSpace(p) == "" {
+			return in, usagef("-p: the patch is empty")
+		}
+		in.patches = append(in.patches, text)
+	}
+	return in, nil
+}
+
+// parseRoute reads --route. The default is direct: accounting for a lost answer needs least on it.
+func (a *app) parseRoute(s, clusterID string) (dispatch.Route, error) {
+	switch {
+	case s == "":
+		return dispatch.Direct, nil
+	case s == "via":
+		c, err := a.credentials(clusterID)
+		if err != nil {
+			return "", err
+		}
+		if len(c.Endpoints()) == 0 {
+			return "", usagef("--route via: the talosconfig names no endpoint; use via:ENDPOINT")
+		}
+		return dispatch.Via(c.Endpoints()[0]), nil
+	case dispatch.Route(s).Valid():
+		return dispatch.Route(s), nil
+	}
+	return "", usagef("--route %q: direct, via or via:ENDPOINT", shorten(s))
+}
+
+// makeConfig makes the configuration that is to be sent, and checks it as Talos would.
+func (a *app) makeConfig(ctx context.Context, st *store.Store, d *draft, o *planOptions, in changes) error {
+	var err error
+	switch {
+	case o.adopt:
+		d.config = d.active
+		return nil
+	case o.revert:
+		if d.machine.Drift == nil || d.machine.Applied == "" {
+			return refusal.New("planning", "no-drift", d.machine.Name+" has no open drift record to go back from", "clew machine diff "+d.machine.Name)
+		}
+		d.config, err = a.unseal(ctx, st, d.machine.Applied)
+		return err
+	case in.file != nil:
+		return nil
+	}
+	if d.config, err = talos.ApplyPatches(d.active, in.patches); err != nil {
+		return err
+	}
+	return d.checkConfig()
+}
+
+// checkConfig refuses a configuration that this machine cannot be given.
+func (d *draft) checkConfig() error {
+	no := func(code, why string) error { return refusal.New("planning", code, why, "correct the configuration") }
+	parsed, err := talos.ParseConfig(d.config.Reveal())
+	if err != nil {
+		return err
+	}
+	switch {
+	case parsed.Omni():
+		return no("omni", "the configuration hands the machine over to Omni")
+	case parsed.Role() != d.machine.Assignment.Role:
+		return no("other-role", fmt.Sprintf("the configuration is for a %s, and %s is a %s", parsed.Role(), d.machine.Name, d.machine.Assignment.Role))
+	case parsed.ClusterID() != d.machine.ClusterID:
+		return no("other-cluster", fmt.Sprintf("the configuration is for another cluster than the one that %s belongs to", d.machine.Name))
+	}
+	d.plan.Validation, err = talos.Validate(d.config.Reveal())
+	return err
+}
+
+// bindTerms fills in what the plan binds.
+func (a *app) bindTerms(d *draft, o *planOptions, now time.Time) error {
+	who, err := a.myName()
+	if err != nil {
+		return err
+	}
+	rollout, err := parseRollout(o.rollout)
+	if err != nil {
+		return err
+	}
+	m, r := d.machine, d.observation.Reading
+	artifact := dispatch.Digest(d.config.Reveal())
+	p := dispatch.Plan{
+		Machine: m.ID, Kind: dispatch.KindApply, ClusterID: m.ClusterID, NodeID: m.NodeID, Artifact: artifact,
+		AssignmentRevision: m.AssignmentRevision, BaselineRevision: m.BaselineRevision, DesiredRevision: m.DesiredRevision,
+		Expected: m.Applied, Operation: dispatch.OperationApplyConfig, Mode: dispatch.ModeNoReboot,
+		Route: d.observation.Route, Address: d.observation.ReadAddress, MaxAge: o.maxAge,
+		Pre:  dispatch.Preconditions{Stage: defaultStage, Ready: !o.unready},
+		Post: dispatch.Postconditions{Stage: defaultStage, Digest: artifact}, TransportDeadline: o.transport,
+		VerifyDeadline: o.verify, MaxAttempts: o.attempts, Rollout: rollout, ExpiresAt: now.Add(o.expires),
+		Policy:  dispatch.Policy{Approvals: o.approvals, SelfApproval: true},
+		Creator: who, CreatorRole: "author", Authors: []string{who}, IdempotencyKey: o.key, Reason: o.reason,
+		Validation: d.plan.Validation,
+	}
+	if m.Drift != nil && (o.revert || o.adopt) {
+		p.Drift, p.Expected = m.Drift.ID, m.Drift.Digest
+	}
+	if o.adopt {
+		p.Kind, p.Operation, p.Mode = dispatch.KindAdopt, "", ""
+		p.Expected = r.Active.Digest
+		p.Pre.Ready = false // accepting what runs changes nothing on the machine
+		p.Post = dispatch.Postconditions{}
+		p.Rollout = nil
+	}
+	d.plan = p
+	return nil
+}
+
+// describeChange adds the plan-time evidence that informs the approver: the redacted difference, and what the node
+// itself says of the configuration.
+func (d *draft) describeChange(ctx context.Context, conn *talos.Conn) error {
+	if d.plan.Kind == dispatch.KindAdopt {
+		return nil
+	}
+	diff, err := talos.Diff(d.active, d.config)
+	if err != nil {
+		return err
+	}
+	d.plan.Diff = diff.String()
+	// A dry run on a machine with a pending try change would cancel its rollback; CheckPlan has refused that machine.
+	warnings, err := conn.DryRun(ctx, d.config)
+	if err != nil {
+		return asRejection(err)
+	}
+	for _, w := range warnings {
+		if !slices.Contains(d.plan.Validation, w) {
+			d.plan.Validation = append(d.plan.Validation, w)
+		}
+	}
+	return nil
+}
