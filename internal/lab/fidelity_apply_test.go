@@ -16,6 +16,8 @@ import (
 
 // TestFidelityApply compares ApplyConfiguration with what real nodes were seen to do.
 func TestFidelityApply(t *testing.T) {
+	t.Parallel()
+
 	r := newRig(t, lab.Config{})
 	w := r.node("worker-1")
 	base := r.current(t, w)

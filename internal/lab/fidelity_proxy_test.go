@@ -21,6 +21,8 @@ import (
 
 // TestFidelityRouting compares the endpoint's routing with what real ones were seen to do.
 func TestFidelityRouting(t *testing.T) {
+	t.Parallel()
+
 	r := newRig(t, lab.Config{})
 	cp, w1, w2 := r.node("cp-1"), r.node("worker-1"), r.node("worker-2")
 

@@ -21,6 +21,8 @@ import (
 
 // TestFidelityResources compares the COSI state with what real nodes were seen to do.
 func TestFidelityResources(t *testing.T) {
+	t.Parallel()
+
 	r := newRig(t, lab.Config{})
 	w := r.node("worker-1")
 

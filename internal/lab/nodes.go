@@ -47,6 +47,9 @@ func (n *Node) Address() string { return n.address() }
 // PID returns the id of the node's process as last started; it does not say that the process lives.
 func (n *Node) PID() int { return n.current().PID }
 
+// Alive says whether the process runs; a paused one does.
+func (n *Node) Alive() bool { return n.current().alive() }
+
 // Dir returns the node's own directory.
 func (n *Node) Dir() string { return n.lab.nodeDir(n.rec.Name) }
 
