@@ -92,6 +92,9 @@ func (e *Executor) accountByEvidence(ctx context.Context, s *settling, a dispatc
 		Kind: dispatch.CannotArrive, By: e.Instance, Basis: reads.Second, Evidence: evidence,
 		Reason: "its bytes cannot arrive any more",
 	})
+	if r, refused := refusal.As(err); refused && r.Comparison != 7 {
+		return r.Message, nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +124,7 @@ func (e *Executor) twoLateReads(ctx context.Context, s *settling, t Target) (lat
 	if err != nil {
 		return lateReads{}, fmt.Sprintf("the machine could not be read on the route: %v", err)
 	}
-	if err := pause(ctx, lateReadsApart); err != nil {
+	if err := e.pause(ctx, lateReadsApart); err != nil {
 		return lateReads{}, "the wait between the two late reads was interrupted"
 	}
 	second, err := read()

@@ -68,8 +68,8 @@ type Plans interface {
 	PlanAndMachine(ctx context.Context, plan string) (dispatch.Plan, dispatch.Machine, error)
 	// Artifact returns the encrypted artifact of a digest.
 	Artifact(ctx context.Context, digest string) (string, error)
-	// Epoch is the current recovery epoch.
-	Epoch(ctx context.Context) (string, error)
+	// Epoch is the current recovery epoch, and whether a recovery is under way.
+	Epoch(ctx context.Context) (epoch string, inRecovery bool, err error)
 	// Now is the store's time.
 	Now(ctx context.Context) (time.Time, error)
 	// SyncHead makes the local record of the store's heads durable; what it cannot make durable must not be sent.
@@ -132,7 +132,7 @@ type Keeper interface {
 	Unseal(armored string) (secret.Bytes, error)
 }
 
-// Executor drives operations as one instance. All fields but Gate, Progress and Log are required; it is safe for
+// Executor drives operations as one instance. All fields but Pause, Gate, Progress, Log and Without are required; it is safe for
 // concurrent use by several dispatches.
 type Executor struct {
 	Store    Store
@@ -146,6 +146,8 @@ type Executor struct {
 
 	// Elapsed is a clock that counts suspend, for the send guard.
 	Elapsed func() time.Duration
+	// Pause waits, or ends with the context's error; nil waits in real time.
+	Pause func(ctx context.Context, d time.Duration) error
 	// Token makes a random transaction token.
 	Token func() string
 	// SettleFloor is the least settle time of a decision; at least dispatch.MinimumSettle.
@@ -202,6 +204,6 @@ func (e *Executor) log() *slog.Logger {
 
 // owner is this executor as the owner of a new operation.
 func (e *Executor) owner(ctx context.Context) (dispatch.Owner, error) {
-	epoch, err := e.Store.Epoch(ctx)
+	epoch, _, err := e.Store.Epoch(ctx)
 	return dispatch.Owner{Instance: e.Instance, Generation: 1, Epoch: epoch}, err
 }

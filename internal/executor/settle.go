@@ -40,7 +40,7 @@ func (e *Executor) Settle(ctx context.Context, opID string, o SettleOptions) (Re
 		if len(s.res.Missing) > 0 {
 			e.say(Progress{Operation: opID, Machine: s.res.Machine, Step: "wait", Text: s.res.Missing[0]})
 		}
-		if err := pause(ctx, min(nap, max(until-e.Elapsed(), 0))); err != nil {
+		if err := e.pause(ctx, min(nap, max(until-e.Elapsed(), 0))); err != nil {
 			return s.res, nil // leaving is safe: the operation stays unresolved
 		}
 		nap = min(2*nap, 10*time.Second)

@@ -41,7 +41,7 @@ func (e *Executor) verify(ctx context.Context, j *job, op dispatch.Operation) (d
 		if err == nil && now.After(op.VerifyUntil) {
 			return e.overdue(ctx, j, op)
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := e.pause(ctx, pollEvery); err != nil {
 			return op, err
 		}
 	}
@@ -89,7 +89,10 @@ func (e *Executor) overdue(ctx context.Context, j *job, op dispatch.Operation) (
 }
 
 // pause waits d or until the context ends.
-func pause(ctx context.Context, d time.Duration) error {
+func (e *Executor) pause(ctx context.Context, d time.Duration) error {
+	if e.Pause != nil {
+		return e.Pause(ctx, d)
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
