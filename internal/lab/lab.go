@@ -91,6 +91,9 @@ func Open(dir string) (*Lab, error) {
 // Dir returns the directory of the lab.
 func (l *Lab) Dir() string { return l.dir }
 
+// RunDir returns the directory of the lab's sockets.
+func (l *Lab) RunDir() string { return l.rec.RunDir }
+
 // Links returns what lies between clients and nodes.
 func (l *Lab) Links() LinkMode { return l.rec.Links }
 

@@ -84,11 +84,13 @@ func (b *boot) rebind(ctx context.Context, old, next string) error {
 		return link.NewControl(b.settings.LinkSocket).Move(ctx, b.settings.Name, next)
 	case b.settings.Interface != "":
 		bits := "/" + strconv.Itoa(b.settings.PrefixBits)
-		if err := ip(ctx, "addr", "add", next+bits, "dev", b.settings.Interface); err != nil {
+
+		// The old one goes first: with it the kernel drops every other address of the same network.
+		if err := ip(ctx, "addr", "del", old+bits, "dev", b.settings.Interface); err != nil {
 			return err
 		}
 
-		return ip(ctx, "addr", "del", old+bits, "dev", b.settings.Interface)
+		return ip(ctx, "addr", "add", next+bits, "dev", b.settings.Interface)
 	default:
 		return b.api.listen(next)
 	}
