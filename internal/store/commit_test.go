@@ -1,10 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"testing"
@@ -84,9 +83,6 @@ func (p *pgProxy) pump(to, from net.Conn, look func(b []byte) bool) {
 			}
 		}
 		if err != nil {
-			if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
-				return
-			}
 			return
 		}
 	}
@@ -117,15 +113,8 @@ func (p *pgProxy) answer([]byte) bool {
 	return false
 }
 
-func containsCommit(b []byte) bool {
-	const word = "COMMIT"
-	for i := 0; i+len(word) <= len(b); i++ {
-		if string(b[i:i+len(word)]) == word {
-			return true
-		}
-	}
-	return false
-}
+// containsCommit looks for the message's whole text; BEGIN ISOLATION LEVEL READ COMMITTED is not one.
+func containsCommit(b []byte) bool { return bytes.Contains(b, []byte("COMMIT\x00")) }
 
 func (p *pgProxy) cutNext(what string) {
 	p.mu.Lock()

@@ -130,13 +130,18 @@ func (e *postgresEngine) begin(ctx context.Context, begin string) (*conn, error)
 
 func (e *postgresEngine) commit(ctx context.Context, c *conn) (bool, error) {
 	var tag pgconn.CommandTag
-	err := c.sql.Raw(func(dc any) error {
-		var err error
-		tag, err = dc.(*stdlib.Conn).Conn().Exec(ctx, "COMMIT")
+	sent := false
+	err := c.sql.Raw(func(dc any) (err error) {
+		pg := dc.(*stdlib.Conn).Conn()
+		if pg.IsClosed() {
+			return errors.New("the connection was lost before the COMMIT")
+		}
+		sent = true
+		tag, err = pg.Exec(ctx, "COMMIT")
 		return err
 	})
 	if err != nil {
-		return postgresCommitOpen(err), err
+		return sent && postgresCommitOpen(err), err
 	}
 	if tag.String() != "COMMIT" {
 		return false, fmt.Errorf("the server answered COMMIT with %s", tag)
@@ -146,10 +151,10 @@ func (e *postgresEngine) commit(ctx context.Context, c *conn) (bool, error) {
 
 // postgresCommitOpen says whether a failed COMMIT may still have taken effect. An ERROR that the server answers with is
 // certain, unless it is about the machine under it; a session that ends, by its own FATAL or by silence, is not.
+//
+// pgconn.SafeToRetry is not asked: for a connection that is lost while the answer is awaited, the driver's error claims
+// that nothing was sent.
 func postgresCommitOpen(err error) bool {
-	if pgconn.SafeToRetry(err) {
-		return false // nothing was sent
-	}
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.SeverityUnlocalized != "ERROR" {
 		return true

@@ -51,10 +51,15 @@ func TestSQLiteFilesAreTheOwnersAlone(t *testing.T) {
 
 func TestSQLiteSettings(t *testing.T) {
 	s := openAt(t, sqlitePlace(t, t.TempDir()))
-	e := s.engine.(*sqliteEngine)
+	ctx := context.Background()
+	c, err := s.engine.beginWrite(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rollback(ctx, c)
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000"} {
 		var got string
-		if err := e.writer.QueryRowContext(context.Background(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+		if err := c.sql.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %s (%v), want %s", pragma, got, err, want)
 		}
 	}
