@@ -138,8 +138,15 @@ func (a *app) approveOrWait(ctx context.Context, st *store.Store, v planView, br
 		}
 		v = after
 	}
-	if err := a.emit(v, func(w io.Writer) error { return a.planText(w, v) }); err != nil {
+	err = a.emit(v, func(w io.Writer) error {
+		if err := a.planText(w, v); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "\nwaits for a person: clew approve %s\n", v.Plan.ID)
+		return err
+	})
+	if err != nil {
 		return v, err
 	}
-	return v, a.waitingFor(v)
+	return v, exitWith(exitNeedsYou)
 }

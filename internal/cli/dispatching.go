@@ -227,9 +227,3 @@ func first(words ...string) string {
 	}
 	return ""
 }
-
-// waitingFor is the refusal-like end of a command that another person has to go on with.
-func (a *app) waitingFor(v planView) error {
-	a.note("plan %s waits for another person: clew approve %s", v.Plan.ID, v.Plan.ID)
-	return exitWith(exitNeedsYou)
-}

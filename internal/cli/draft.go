@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -147,6 +148,9 @@ type draft struct {
 // connection, for the ledger.
 func (a *app) prepareDraft(ctx context.Context, st *store.Store, o *planOptions, record bool) (*draft, error) {
 	m, err := machineNamed(ctx, st, o.node)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, refusal.New("planning", "unknown-machine", err.Error(), "clew machine list, or clew machine import")
+	}
 	if err != nil {
 		return nil, err
 	}

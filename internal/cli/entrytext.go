@@ -28,6 +28,9 @@ type logLine struct {
 	Hash  ledger.Hash     `json:"hash"`
 }
 
+// where is the timeline that the entry is on, for people.
+func (l logLine) where() string { return first(l.Machine, strings.TrimSuffix(l.Scope, "/")) }
+
 // teller puts entries into words. machines maps machine ids to names.
 type teller struct{ machines map[string]string }
 

@@ -295,7 +295,7 @@ func (a *app) logColumns() []string {
 }
 
 func (a *app) logCells(l logLine) []string {
-	cells := []string{showTime(l.At), first(l.Machine, l.Scope), l.By, l.Text}
+	cells := []string{showTime(l.At), l.where(), l.By, l.Text}
 	if a.flags.verbose {
 		cells = append(cells, fmt.Sprint(l.Revision), dispatch.ShortDigest(l.Actor.Epoch), fmt.Sprint(l.Actor.Generation),
 			dispatch.ShortDigest(l.Hash.String()))
@@ -342,7 +342,7 @@ func writeMarkdownRow(w io.Writer, l logLine) error {
 	if l.Role != "" {
 		by += " (" + l.Role + ")"
 	}
-	_, err := fmt.Fprintf(w, "| %s | %s | %s | %s | %s@%d |\n", l.At.UTC().Format("2006-01-02 15:04:05"), markdown(first(l.Machine, l.Scope)),
+	_, err := fmt.Fprintf(w, "| %s | %s | %s | %s | %s@%d |\n", l.At.UTC().Format("2006-01-02 15:04:05"), markdown(l.where()),
 		markdown(by), markdown(l.Text), markdown(l.Scope), l.Revision)
 	return err
 }

@@ -126,11 +126,21 @@ func machineNamed(ctx context.Context, st *store.Store, word string) (dispatch.M
 		cluster, name, _ = strings.Cut(rest, "/")
 	}
 	m, err := st.Machine(ctx, name)
-	if errors.Is(err, store.ErrNotFound) || err == nil && cluster != "" && m.Cluster != cluster {
-		return m, withNext(fmt.Errorf("no machine is called %q", shorten(word)), "clew machine list, or clew machine import")
+	if err == nil && cluster != "" && m.Cluster != cluster {
+		err = store.ErrNotFound
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		err = &noMachineError{word: shorten(word)}
+		return m, withNext(err, "clew machine list, or clew machine import")
 	}
 	return m, err
 }
+
+// noMachineError says that no machine answers to a word.
+type noMachineError struct{ word string }
+
+func (e *noMachineError) Error() string { return fmt.Sprintf("no machine is called %q", e.word) }
+func (e *noMachineError) Unwrap() error { return store.ErrNotFound }
 
 // machineViews shows every machine, or the named ones.
 func (a *app) machineViews(ctx context.Context, st *store.Store, words []string) ([]machineView, error) {

@@ -53,18 +53,18 @@ Exit code: 0 done, 2 a person has to approve, 3 refused, 1 some node could not b
 
 // found is one node as the import read it.
 type found struct {
-	Node    string          `json:"node"` // as it was named
-	Address string          `json:"address"`
-	Route   dispatch.Route  `json:"route"`
-	Name    string          `json:"name"`
-	ID      string          `json:"id,omitempty"` // of the machine, once registered
-	Role    dispatch.Role   `json:"role"`
-	Cluster string          `json:"cluster"`
-	Runs    string          `json:"runs"`   // digest
-	Action  string          `json:"action"` // registered, assignment changed, known
-	Plan    string          `json:"plan,omitempty"`
-	State   dispatch.State  `json:"state,omitempty"` // of the adoption
-	Error   *report         `json:"error,omitempty"`
+	Node    string         `json:"node"` // as it was named
+	Address string         `json:"address"`
+	Route   dispatch.Route `json:"route"`
+	Name    string         `json:"name"`
+	ID      string         `json:"id,omitempty"` // of the machine, once registered
+	Role    dispatch.Role  `json:"role"`
+	Cluster string         `json:"cluster"`
+	Runs    string         `json:"runs"`   // digest
+	Action  string         `json:"action"` // registered, assignment changed, known
+	Plan    string         `json:"plan,omitempty"`
+	State   dispatch.State `json:"state,omitempty"` // of the adoption
+	Error   *report        `json:"error,omitempty"`
 
 	reading     dispatch.Reading // as first read, before anything was recorded
 	observation dispatch.Observation

@@ -66,7 +66,7 @@ func (a *app) machineText(w io.Writer, v machineView) error {
 		}
 		t.row("runs", runs)
 		if !o.Quiescent {
-			t.row("", "a staged or try change is pending: the next boot would run "+orNone(dispatch.ShortDigest(o.Persistent)))
+			t.row(" ", "a staged or try change is pending: the next boot would run "+orNone(dispatch.ShortDigest(o.Persistent)))
 		}
 	} else {
 		t.row("runs", "never read")
@@ -88,7 +88,7 @@ func (a *app) machineText(w io.Writer, v machineView) error {
 		t.row("assignment", fmt.Sprintf("revision %d", v.AssignmentRevision))
 		t.row("digests", fmt.Sprintf("wanted %s, applied %s", orNone(v.Desired), orNone(v.Applied)))
 		if o := v.Observed; o != nil {
-			t.row("", fmt.Sprintf("active %s, persistent %s", o.Active, orNone(o.Persistent)))
+			t.row(" ", fmt.Sprintf("active %s, persistent %s", o.Active, orNone(o.Persistent)))
 			t.row("observation", fmt.Sprintf("basis %d, for %s, %s at %s, boot %s", o.Basis, o.Purpose, o.Route, o.Address, o.BootID))
 		}
 	}

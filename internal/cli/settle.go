@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"net/netip"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clewops/clew/internal/executor"
+	"github.com/clewops/clew/internal/refusal"
 	"github.com/clewops/clew/internal/store"
 )
 
@@ -33,6 +36,9 @@ Exit code: 0 completed, 3 refused or cancelled, 4 still unresolved, 5 failed or 
 			}
 			if c.Flags().Changed("route-gone") && (!judged || routeGone == "") {
 				return usagef("--route-gone needs its reason, and --judge")
+			}
+			if err := checkAddress(o.Address); err != nil {
+				return err
 			}
 			ctx := c.Context()
 			st, err := a.mustExist(ctx)
@@ -62,6 +68,17 @@ Exit code: 0 completed, 3 refused or cancelled, 4 still unresolved, 5 failed or 
 	return c
 }
 
+// checkAddress refuses what cannot be a node's address; "" is none.
+func checkAddress(s string) error {
+	if s == "" || plainName(s) {
+		return nil
+	}
+	if _, err := netip.ParseAddr(strings.Trim(s, "[]")); err != nil {
+		return usagef("--address %q: an IP address or a host name, without a port", shorten(s))
+	}
+	return nil
+}
+
 // judge asks a recovery-admin to confirm that they decide.
 func (a *app) judge(ctx context.Context, st *store.Store, id, reason, routeGone string) (*executor.Judge, error) {
 	d := decision{what: "decide what became of " + id, word: id, command: "clew settle " + id + " --judge REASON"}
@@ -87,6 +104,9 @@ func (a *app) settle(ctx context.Context, st *store.Store, id string, o executor
 	if ctx.Err() != nil && res.State.Holding() {
 		a.note("leaving is safe: operation %s stays unresolved; clew settle %s", res.Operation, res.Operation)
 		err = nil
+	}
+	if _, refused := refusal.As(err); refused {
+		return err // of this command; the operation is what it was
 	}
 	return a.report([]outcome{{Result: res, err: err}})
 }

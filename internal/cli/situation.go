@@ -124,7 +124,9 @@ func (a *app) situation(ctx context.Context, st *store.Store, all bool) (situati
 		return s, err
 	}
 	fromReads := q.match
-	q.match = func(l logLine) bool { return fromReads(l) && l.Kind != dispatch.EntryRead && l.Kind != dispatch.EntryReadFailed }
+	q.match = func(l logLine) bool {
+		return fromReads(l) && l.Kind != dispatch.EntryRead && l.Kind != dispatch.EntryReadFailed
+	}
 	s.Last, _, err = q.run(ctx, st, teller{names})
 	return s, err
 }
@@ -226,7 +228,7 @@ func (a *app) situationText(w io.Writer, s situation, all bool) error {
 		fmt.Fprintln(w, a.paint(styleBold, "Last"))
 		t := newTable(w)
 		for _, l := range s.Last {
-			t.row("  "+a.ago(l.At), first(l.Machine, l.Scope), l.By, l.Text)
+			t.row("  "+a.ago(l.At), l.where(), l.By, l.Text)
 		}
 		return t.flush()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -65,7 +66,33 @@ func (a *app) findTalosconfig(clusterID string) (talosconfigRef, error) {
 	if c.Talosconfig != "" {
 		return a.namedTalosconfig(c.Talosconfig, c.File)
 	}
-	return a.namedTalosconfig(filepath.Join(c.Dirs.Home, ".talos", "config"), "Talos' default place")
+	usual := filepath.Join(c.Dirs.Home, ".talos", "config")
+	if clusterID == "" {
+		if r, ok, err := a.onlyRemembered(usual); err != nil || ok {
+			return r, err
+		}
+	}
+	return a.namedTalosconfig(usual, "Talos' default place")
+}
+
+// onlyRemembered is what an import that names no talosconfig means where Talos' own place is empty: the one that was
+// imported before.
+func (a *app) onlyRemembered(usual string) (talosconfigRef, bool, error) {
+	if _, err := os.Stat(usual); !errors.Is(err, fs.ErrNotExist) {
+		return talosconfigRef{}, false, nil
+	}
+	known, err := a.rememberedTalosconfigs()
+	if err != nil || len(known) != 1 {
+		return talosconfigRef{}, false, err
+	}
+	for _, r := range known {
+		r.source = "the cluster's import"
+		if a.flags.context != "" {
+			r.Context = a.flags.context
+		}
+		return r, true, nil
+	}
+	return talosconfigRef{}, false, nil
 }
 
 func (a *app) namedTalosconfig(path, source string) (talosconfigRef, error) {

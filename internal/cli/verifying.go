@@ -202,4 +202,3 @@ func (a *app) export(args []string, what string, write func(io.Writer) error) er
 	a.note("%s written to %s", what, filepath.Clean(path))
 	return nil
 }
-

@@ -160,6 +160,11 @@ func (a *app) theExecutor(ctx context.Context, st *store.Store) (*executor.Execu
 	if a.flags.offline {
 		return nil, usagef("--offline contacts nothing, and this command has to reach a node")
 	}
+	if a.wired.talos.path != "" { // a wrong file is told before anything is written
+		if _, err := a.credentials(""); err != nil {
+			return nil, err
+		}
+	}
 	keeper, err := a.theKeeper()
 	if err != nil {
 		return nil, err
@@ -173,7 +178,7 @@ func (a *app) theExecutor(ctx context.Context, st *store.Store) (*executor.Execu
 		return nil, err
 	}
 	a.wired.executor = &executor.Executor{
-		Store: executorStore{st}, Nodes: &nodes{app: a}, Keeper: keeper, Instance: instance, Host: host,
+		Store: st, Nodes: &nodes{app: a}, Keeper: keeper, Instance: instance, Host: host,
 		Elapsed: executor.BootClock, Token: store.NewToken, SettleFloor: floor,
 		Progress: a.progress, Log: slog.New(slog.DiscardHandler),
 	}
@@ -212,11 +217,6 @@ func (a *app) progress(p executor.Progress) {
 		subject += " " + p.Operation
 	}
 	a.note("%s: %s", subject, p.Text)
-}
-
-// notFound says that no record answers to what the user wrote.
-func notFound(what, word string) error {
-	return withNext(fmt.Errorf("no %s is called %q", what, shorten(word)), "clew machine list, clew plan list or clew log")
 }
 
 // isRefused says whether err is a refusal with that code.
