@@ -96,6 +96,8 @@ func remedy(f Facts, number int, isAttempt bool) string {
 		return "clew settle " + f.Existing.ID
 	case number == 0:
 		return "clew show " + f.Plan.ID
+	case number == 1 && f.Standing.State == PlanProposed && f.Now.Before(f.Plan.ExpiresAt):
+		return "clew approve " + f.Plan.ID
 	case number == 4:
 		return "clew settle " + f.Other.ID
 	case number == 5:
@@ -165,10 +167,10 @@ func compare2(f Facts, _ bool) (string, string) {
 // preconditions, not contradicted by a newer observation, at the bound pre-dispatch digest. I14
 func compare3(f Facts, isAttempt bool) (string, string) {
 	e := f.Evidence
-	if e == nil || e.Instance != f.By.Instance {
+	if e == nil || e.Instance != f.By.Instance || (e.Plan != f.Plan.ID && !(isAttempt && f.ofExisting(*e))) {
 		return "no-evidence", "this executor recorded no reading of the machine for this plan"
 	}
-	if isAttempt && isRetry(f) && e.Operation != f.Existing.ID {
+	if isAttempt && isRetry(f) && !f.ofExisting(*e) {
 		return "no-evidence", "this executor recorded no reading of the machine for this retry"
 	}
 	if isAttempt && f.LocalAddr != "" && e.LocalAddr != "" && f.LocalAddr != e.LocalAddr {
@@ -199,7 +201,12 @@ func freshAndFit(f Facts, e Observation) (string, string) {
 
 // isRetry: the operation was sent before, or the asking owner classified it as safe to retry.
 func isRetry(f Facts) bool {
-	return len(f.Attempts) > 0 || (f.Existing.Retry != nil && f.Existing.Retry.By == f.By)
+	return len(f.Attempts) > 0 || (f.Existing != nil && f.Existing.Retry != nil && f.Existing.Retry.By == f.By)
+}
+
+// ofExisting says whether the reading was made for the plan's operation.
+func (f Facts) ofExisting(o Observation) bool {
+	return f.Existing != nil && o.Operation == f.Existing.ID
 }
 
 // compare4: no other operation of this machine holds the scope. I1

@@ -231,7 +231,7 @@ func (t *timeline) accounted(op string) (last int64, all bool) {
 	all, last = true, t.rec.Operations[op].Revision
 	for n := 1; n <= t.track(op).attempts; n++ {
 		a := t.rec.Attempts[AttemptKey{op, n}]
-		conclusive := a.Response != nil && a.Response.Class != Inconclusive
+		conclusive := a.Response != nil && (a.Response.Class == Accepted || a.Response.Class == RejectedDef)
 		if !conclusive && a.Accounting == nil {
 			all = false
 		}

@@ -104,7 +104,7 @@ func NeverAgain(c Case) string {
 		return "its attempts are used up"
 	}
 	for _, a := range c.Attempts {
-		if a.Response != nil && a.Response.Class != Inconclusive {
+		if a.Response.FromTarget() {
 			return "the node answered an attempt: " + string(a.Response.Class)
 		}
 	}

@@ -16,7 +16,7 @@ func LateLanding(sent []Sent, o Observation) *Attempt {
 		if s.Artifact != o.Reading.Active.Digest || a.Accounting == nil || a.Accounting.Revision >= o.Basis {
 			continue
 		}
-		if a.Accounting.Kind == NeverLeft || (a.Response != nil && a.Response.Class != Inconclusive) {
+		if a.Accounting.Kind == NeverLeft || a.Response.FromTarget() {
 			continue
 		}
 		if found == nil || a.Revision > found.Revision {

@@ -162,13 +162,18 @@ type Accounting struct {
 
 // Accounted says whether the attempt is accounted for, and the revision since which it is.
 func (a Attempt) Accounted() (int64, bool) {
-	if a.Response != nil && a.Response.Class != Inconclusive {
+	if a.Response.FromTarget() {
 		return a.Response.Revision, true
 	}
 	if a.Accounting != nil {
 		return a.Accounting.Revision, true
 	}
 	return 0, false // I6
+}
+
+// FromTarget says whether the response provably came from the target. A class that is not known proves nothing.
+func (r *Response) FromTarget() bool {
+	return r != nil && (r.Class == Accepted || r.Class == RejectedDef) // I6
 }
 
 // AllAccounted says whether every attempt is accounted for, and the highest revision of a response or an accounting.
@@ -182,6 +187,9 @@ func AllAccounted(attempts []Attempt) (int64, bool) {
 		last = max(last, rev)
 		if a.Response != nil {
 			last = max(last, a.Response.Revision)
+		}
+		if a.Accounting != nil {
+			last = max(last, a.Accounting.Revision)
 		}
 	}
 	return last, true

@@ -35,6 +35,9 @@ func CheckPlan(p Plan, m Machine, r Reading, now time.Time) *refusal.Refusal {
 	if r.Omni {
 		return no("omni", fmt.Sprintf("%s is managed by Omni", m.Name), "change it in Omni")
 	}
+	if r.Stage == maintenance {
+		return no("maintenance", fmt.Sprintf("%s is in maintenance mode: it has no configuration to change", m.Name), "")
+	}
 	if why := checkTerms(p, now); why != "" {
 		return no("terms", why, "")
 	}
@@ -67,9 +70,13 @@ func expected(p Plan, m Machine) string {
 	return m.Applied
 }
 
+// maintenance is the stage of a node that waits for its first configuration.
+const maintenance = "maintenance"
+
 // checkTerms says what is wrong with a plan's own terms, "" when nothing is.
 func checkTerms(p Plan, now time.Time) string {
-	if p.Kind == KindApply {
+	switch p.Kind {
+	case KindApply:
 		switch {
 		case p.Operation != OperationApplyConfig:
 			return fmt.Sprintf("operation %q: only %s can be dispatched", p.Operation, OperationApplyConfig)
@@ -83,7 +90,15 @@ func checkTerms(p Plan, now time.Time) string {
 			return "at least one attempt must be allowed"
 		case p.Post.Digest != p.Artifact || p.Post.Stage == "":
 			return "the postconditions do not demand the planned configuration"
+		case p.Pre.Stage == maintenance || p.Post.Stage == maintenance:
+			return "a node in maintenance mode cannot be a target"
 		}
+	case KindAdopt:
+		if p.Artifact != p.Expected {
+			return "an adoption accepts the configuration that it expects to run, and no other"
+		}
+	default:
+		return fmt.Sprintf("kind %q: a plan applies or adopts", p.Kind)
 	}
 	switch {
 	case !p.Route.Valid():
