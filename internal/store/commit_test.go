@@ -134,14 +134,20 @@ func (p *pgProxy) closeAll() {
 // proxied is a PostgreSQL store behind a proxy, and the same store without it.
 func proxied(t *testing.T) (*pgProxy, *Store, *Store) {
 	t.Helper()
-	if !onEngine(t, config.Postgres) {
-		t.Skip("this run is narrowed to SQLite")
-	}
-	place := storetest.New(t, config.Postgres)
+	place := storetestPostgres(t)
 	direct := openAt(t, place)
 	proxy := startProxy(t, fmt.Sprintf("127.0.0.1:%d", storetest.Server(t).Port()))
 	place.Location.URL = place.Location.URL.WithHost(proxy.listener.Addr().String())
 	return proxy, openAt(t, place), direct
+}
+
+// storetestPostgres is a place on PostgreSQL, for what only it can do.
+func storetestPostgres(t *testing.T) storetest.Place {
+	t.Helper()
+	if !onEngine(t, config.Postgres) {
+		t.Skip("this run is narrowed to SQLite")
+	}
+	return storetest.New(t, config.Postgres)
 }
 
 func onEngine(t *testing.T, e config.Engine) bool {

@@ -156,7 +156,12 @@ func (e *sqliteEngine) beginWrite(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.writeConn(ctx)
+	// What is written to a file that another one has replaced is lost, and its log may be the other one's by now.
+	err = e.replaced()
+	var c *conn
+	if err == nil {
+		c, err = e.writeConn(ctx)
+	}
 	if err == nil {
 		_, err = c.exec(ctx, "BEGIN IMMEDIATE")
 		if err != nil {
@@ -247,22 +252,41 @@ func sqliteCode(err error) int {
 	return -1
 }
 
-// explain puts what the user can do beside SQLite's own words, and remembers damage.
+// explained is an error of SQLite with what it means for the user.
+type explained struct {
+	text string
+	err  error
+}
+
+func (e *explained) Error() string { return e.text + ": " + e.err.Error() }
+func (e *explained) Unwrap() error { return e.err }
+
+// explain puts what an error means beside SQLite's own words, once, and remembers damage.
 func (e *sqliteEngine) explain(err error) error {
+	var done *explained
+	if errors.As(err, &done) {
+		return err
+	}
+	text := ""
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		err = fmt.Errorf("the store %s is damaged: stop, keep the file, and restore a backup: %w", e.path, err)
-		e.damaged.CompareAndSwap(nil, &damage{err})
+		text = "the store %s is damaged: stop, keep the file, and restore a backup"
 	case sqlite3.SQLITE_FULL:
-		err = fmt.Errorf("the disk of %s is full: %w", e.path, err)
+		text = "the disk of %s is full"
 	case sqlite3.SQLITE_READONLY:
-		err = fmt.Errorf("the store %s or its file system is read-only: %w", e.path, err)
+		text = "the store %s or its file system is read-only"
 	case sqlite3.SQLITE_IOERR:
-		err = fmt.Errorf("the disk of %s fails: %w", e.path, err)
+		text = "the disk of %s fails"
 	case sqlite3.SQLITE_BUSY:
-		err = fmt.Errorf("another program holds the store %s: %w", e.path, err)
+		text = "another program holds the store %s"
 	case sqlite3.SQLITE_CANTOPEN:
-		err = fmt.Errorf("the store %s cannot be opened: %w", e.path, err)
+		text = "the store %s cannot be opened"
+	default:
+		return err
+	}
+	err = &explained{text: fmt.Sprintf(text, e.path), err: err}
+	if code := sqliteCode(err) & 0xff; code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB {
+		e.damaged.CompareAndSwap(nil, &damage{err})
 	}
 	return err
 }

@@ -143,9 +143,13 @@ func (tx *Tx) readClock() error {
 	return tx.note(err)
 }
 
-// note remembers a failed statement: PostgreSQL would answer the COMMIT of its transaction with a silent rollback.
+// note explains and remembers a failed statement: PostgreSQL would answer the COMMIT of its transaction with a silent rollback.
 func (tx *Tx) note(err error) error {
-	if err != nil && tx.failed == nil && !errors.Is(err, sql.ErrNoRows) {
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	err = tx.store.engine.explain(err)
+	if tx.failed == nil {
 		tx.failed = err
 	}
 	return err
