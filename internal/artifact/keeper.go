@@ -107,7 +107,12 @@ func create(path string) error {
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return nil
+	// Nothing may be encrypted with a key whose name a power cut could still take away.
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // Seal encrypts a configuration into an armored age file.
