@@ -54,14 +54,19 @@ func (c *Conn) Apply(ctx context.Context, config secret.Bytes, p ApplyParams) Ou
 		out.Response = c.classify(resp, err)
 		return out
 	}
-	out.Err = c.callError(ctx, k, "applying the configuration", err)
-	if out.Err == nil {
+	return c.lost(ctx, k, before, err)
+}
+
+// lost is the outcome of a send without an answer; before is how much the kernel had taken when it began.
+func (c *Conn) lost(ctx context.Context, k *call, before int64, err error) Outcome {
+	out := Outcome{Response: dispatch.Response{Class: dispatch.Inconclusive}}
+	if out.Err = c.callError(ctx, k, "applying the configuration", err); out.Err == nil {
 		out.Err = errors.New("applying the configuration: the answer is not one that gRPC allows")
 	}
 	if c.options.WithoutAbort {
 		return out // the request may still be on its way
 	}
-	// The connection is aborted: both facts are final.
+	// The connection is aborted, so both facts are final.
 	out.NeverLeft = !k.wasBegun() || c.wire.bytesTaken() == before
 	return out
 }
@@ -88,7 +93,7 @@ func (c *Conn) send(ctx context.Context, k *call, req *machine.ApplyConfiguratio
 	}
 	if err := c.wire.guard(); err != nil {
 		c.Abort()
-		return nil, fmt.Errorf("the connection is gone: %w", err)
+		return nil, status.Errorf(codes.Unavailable, "the connection is gone: %v", err)
 	}
 	stop := context.AfterFunc(ctx, c.wire.abort)
 	resp, err := c.client.MachineClient.ApplyConfiguration(c.toNode(k.in(ctx)), req,

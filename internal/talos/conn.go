@@ -158,7 +158,7 @@ func (c *Conn) Close() error {
 	if c.client != nil {
 		err = c.client.Close()
 	}
-	if e := c.wire.tcp.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
+	if e := c.wire.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
 		err = errors.Join(err, e)
 	}
 	return err

@@ -19,8 +19,8 @@ func hostIDs() (dispatch.Host, error) {
 	if h.BootID == "" {
 		return h, errors.New("the boot id is empty")
 	}
-	// "net:[inode]" of the process' first thread, whose socket table localSockets reads.
-	if h.NetNS, err = os.Readlink("/proc/self/ns/net"); err != nil {
+	// "net:[inode]" of the namespace whose socket tables localSockets reads.
+	if h.NetNS, err = os.Readlink("/proc/thread-self/ns/net"); err != nil {
 		return h, err
 	}
 	// Small containers have no machine id; the boot id, random at every boot, tells hosts apart all the same.

@@ -16,14 +16,15 @@ import (
 // socketTables says why this host's sockets cannot be seen, "" where they can.
 const socketTables = ""
 
-// localSockets reads the TCP sockets of this process' network namespace. The kernel hands the table out in pieces, so
-// one reading may miss a socket that is there throughout; callers read twice.
+// localSockets reads the TCP sockets of this network namespace: that of a thread which runs goroutines, because there
+// connections are made. The process' first thread, which /proc/self stands for, may have been left in another one. The
+// kernel hands the table out in pieces, so one reading may miss a socket that is there throughout; callers read twice.
 func localSockets() ([]Socket, error) {
-	sockets, err := readTable("/proc/self/net/tcp")
+	sockets, err := readTable("/proc/thread-self/net/tcp")
 	if err != nil {
 		return nil, err
 	}
-	six, err := readTable("/proc/self/net/tcp6")
+	six, err := readTable("/proc/thread-self/net/tcp6")
 	if errors.Is(err, fs.ErrNotExist) {
 		return sockets, nil // a kernel without IPv6 has no such table, and no socket that would be in it
 	}

@@ -35,9 +35,8 @@ func LoadConfig(path, contextName string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := clientconfig.FromBytes(b)
-	if err != nil {
-		// The parser quotes what it stumbles over, which may be a key.
+	file := parseContexts(b)
+	if file == nil {
 		return nil, fmt.Errorf("talosconfig %q is not a YAML file of contexts", path)
 	}
 	if contextName == "" {
@@ -51,6 +50,21 @@ func LoadConfig(path, contextName string) (*Config, error) {
 		return nil, fmt.Errorf("talosconfig %q, context %q: %w", path, contextName, err)
 	}
 	return &Config{name: contextName, context: chosen}, nil
+}
+
+// parseContexts is nil for what is no talosconfig. The parser's own error is dropped: it quotes what it stumbles over,
+// which may be a key. A context without a value makes the library panic.
+func parseContexts(b []byte) (file *clientconfig.Config) {
+	defer func() {
+		if recover() != nil {
+			file = nil
+		}
+	}()
+	file, err := clientconfig.FromBytes(b)
+	if err != nil {
+		return nil
+	}
+	return file
 }
 
 func missingContext(path, name string, contexts map[string]*clientconfig.Context) error {
@@ -156,7 +170,8 @@ func hostOf(address string) (string, error) {
 	if host == "" {
 		return "", errors.New("no address is given")
 	}
-	if h, _, err := net.SplitHostPort(address); err == nil {
+	h, port, err := net.SplitHostPort(address)
+	if _, numeric := strconv.ParseUint(port, 10, 16); err == nil && numeric == nil {
 		return "", fmt.Errorf("address %q has a port; the Talos API is always on port %d, so give only %q", address, apidPort, h)
 	}
 	for _, r := range host {

@@ -107,6 +107,14 @@ func (w *wire) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Close ends the connection in order, or under guard as an abort.
+func (w *wire) Close() error {
+	w.mu.Lock()
+	w.noteLocked(net.ErrClosed)
+	w.mu.Unlock()
+	return w.tcp.Close()
+}
+
 func (w *wire) noteLocked(err error) {
 	switch {
 	case w.cause != nil:
@@ -114,6 +122,8 @@ func (w *wire) noteLocked(err error) {
 		w.cause = errSealed
 	case errors.Is(err, io.EOF):
 		w.cause = errors.New("closed by the other side")
+	case errors.Is(err, net.ErrClosed): // TLS or HTTP/2 said goodbye
+		w.cause = errors.New("closed")
 	default:
 		w.cause = err
 	}
