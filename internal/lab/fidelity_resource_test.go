@@ -254,7 +254,7 @@ func resourceWatch(t *testing.T, r *rig, w *lab.Node) {
 			t.Fatal(err)
 		}
 
-		if err := w.Reboot(t.Context(), 0); err != nil {
+		if err := w.Reboot(t.Context(), lab.RebootOptions{}); err != nil {
 			t.Fatal(err)
 		}
 

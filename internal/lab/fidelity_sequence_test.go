@@ -259,24 +259,22 @@ func operationReboot(t *testing.T, r *rig, w *lab.Node) {
 
 		events := watchEvents(t, t.Context(), r.direct(w))
 
-		if err := w.Upgrade(t.Context(), "v1.13.7", 0); err != nil {
-			t.Fatal(err)
-		}
-
-		eventually(t, "the upgrade to start", func() bool {
-			s, err := w.Status(t.Context())
-
-			return err == nil && s.Stage == "upgrading"
-		})
-
-		if err := r.direct(w).Reboot(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-
+		// An upgrade that takes its time, so that it is surely still running when the reboot is asked for.
+		must(t, w.Reboot(t.Context(), lab.RebootOptions{Version: "v1.13.7", Stop: time.Hour}))
+		events.until(t, "stage UPGRADING")
+		must(t, r.direct(w).Reboot(t.Context()))
 		events.until(t, "sequence reboot NOOP "+common.Code_LOCKED.String()+" actor=false")
 
-		if after := rebooted(t, w, before.BootID); after.Version != "v1.13.7" {
-			t.Errorf("version %s", after.Version)
+		// A configuration that reboots takes over whatever runs.
+		data := bytesOf(t, r.mustGet(t, w, configres.ActiveID))
+		if _, err := apply(on(t, w), r.admin, applyRequest(reboot, data)); err != nil {
+			t.Fatal(err)
+		}
+
+		events.until(t, "sequence upgrade NOOP "+common.Code_CANCELED.String()+" actor=true")
+
+		if after := rebooted(t, w, before.BootID); after.Version != before.Version {
+			t.Errorf("version %s: the interrupted upgrade went on", after.Version)
 		}
 	})
 	fact(t, "S9", "a successful apply publishes no event", func(t *testing.T) {
@@ -426,10 +424,8 @@ func operationAway(t *testing.T, r *rig, w *lab.Node) {
 			t.Fatal(err)
 		}
 
-		if err := w.Reboot(t.Context(), 2*time.Second); err != nil {
-			t.Fatal(err)
-		}
-
+		// It stays away until its process is restarted.
+		must(t, w.Reboot(t.Context(), lab.RebootOptions{Gap: time.Hour}))
 		eventually(t, "the API to go", func() bool {
 			s, err := w.Status(t.Context())
 
@@ -441,6 +437,7 @@ func operationAway(t *testing.T, r *rig, w *lab.Node) {
 
 		_, err = r.admin.Version(on(t, w))
 		wantCode(t, err, codes.Unavailable)
+		must(t, w.Restart(t.Context(), lab.RestartOptions{}))
 		rebooted(t, w, before.BootID)
 		r.reachable(t, w)
 	})

@@ -77,15 +77,13 @@ func (n *Node) Kill(ctx context.Context) error { return n.current().kill(ctx) }
 // Restart ends the process if it lives and starts it anew, then waits until the node is running and ready.
 func (n *Node) Restart(ctx context.Context, opts RestartOptions) error { return n.restart(ctx, opts) }
 
-// Reboot reboots the node as its Reboot API would, and returns once the sequence has started. A positive gap
-// replaces the configured time without an API, once.
-func (n *Node) Reboot(ctx context.Context, gap time.Duration) error {
-	return n.control().Reboot(ctx, node.RebootOrder{Gap: gap})
-}
+// RebootOptions say how Reboot reboots; see node.RebootOrder.
+type RebootOptions = node.RebootOrder
 
-// Upgrade installs version (such as "v1.13.7") and reboots the node into it.
-func (n *Node) Upgrade(ctx context.Context, version string, gap time.Duration) error {
-	return n.control().Reboot(ctx, node.RebootOrder{Gap: gap, Version: version})
+// Reboot starts a reboot sequence as the node's own API would, or an upgrade sequence when a version is given. It
+// returns once the sequence was asked for.
+func (n *Node) Reboot(ctx context.Context, opts RebootOptions) error {
+	return n.control().Reboot(ctx, opts)
 }
 
 // Move gives the node another address from its spare ones at once and returns it: the old one falls silent, with no

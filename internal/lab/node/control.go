@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,8 +43,10 @@ type Status struct {
 
 // RebootOrder asks for a reboot.
 type RebootOrder struct {
-	// Gap replaces the configured time without an API, once, when positive.
-	Gap time.Duration `json:"gap,omitempty"`
+	// Stop and Gap replace, when positive, the configured times: how long the API still answers, and how long it is
+	// away.
+	Stop time.Duration `json:"stop,omitempty"`
+	Gap  time.Duration `json:"gap,omitempty"`
 	// Version, when set, is installed by an upgrade sequence.
 	Version string `json:"version,omitempty"`
 }
@@ -59,9 +60,6 @@ type controlServer struct {
 	knobs    *knobs
 	boot     atomic.Pointer[boot]
 	server   *http.Server
-
-	mu  sync.Mutex
-	gap time.Duration
 }
 
 func (c *controlServer) listen() error {
@@ -90,21 +88,6 @@ func (c *controlServer) serve(l net.Listener) {
 }
 
 func (c *controlServer) close() { c.server.Close() }
-
-// takeGap returns the time to stay away, and forgets an ordered one.
-func (c *controlServer) takeGap(configured time.Duration) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	gap := c.gap
-	c.gap = 0
-
-	if gap > 0 {
-		return gap
-	}
-
-	return configured
-}
 
 func (c *controlServer) status(w http.ResponseWriter, r *http.Request) {
 	s := Status{Name: c.settings.Name, Worker: c.settings.Worker, PID: os.Getpid(), Faults: c.knobs.get()}
@@ -169,14 +152,12 @@ func (c *controlServer) reboot(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	c.mu.Lock()
-	c.gap = order.Gap
-	c.mu.Unlock()
-
 	s := b.rebootSequence()
 	if order.Version != "" {
 		s = b.upgradeSequence(order.Version)
 	}
+
+	s.stop, s.gap = order.Stop, order.Gap
 
 	b.sequences.start(s, newUUID())
 	control.Answer(w, nil, nil)

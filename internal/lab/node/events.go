@@ -44,6 +44,10 @@ func (b *eventBus) publish(actor string, payload proto.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
+	if b.closed {
+		return // nobody can read it any more
+	}
+
 	now := time.Now()
 	b.events = append(b.events, event{id: newEventID(now), actor: actor, at: now, payload: payload})
 

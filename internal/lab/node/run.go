@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -103,12 +104,12 @@ func runBoot(ctx context.Context, s Settings, log *slog.Logger, c *controlServer
 	case last = <-b.ended:
 	}
 
-	c.boot.Store(nil)
 	api.stop()
+	c.boot.Store(nil)
 	cancel()
 
 	if last.end == endReboot {
-		if err := writeJSON(filepath.Join(s.dir, bootOrderFile), bootOrder{Gap: c.takeGap(s.Timing.Gap)}); err != nil {
+		if err := writeJSON(filepath.Join(s.dir, bootOrderFile), bootOrder{Gap: cmp.Or(last.gap, s.Timing.Gap)}); err != nil {
 			return endNone, err
 		}
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -29,6 +30,8 @@ type sequence struct {
 	stage    runtime.MachineStage
 	phases   []string
 	end      ending
+	// stop and gap replace the configured times when they are not zero.
+	stop, gap time.Duration
 	// act is done once the API is away.
 	act func() error
 }
@@ -157,7 +160,8 @@ func (b *boot) takeDown(ctx context.Context, s sequence, actor string) {
 		}
 
 		// The time that the API still answers is spread over the phases before it stops.
-		interrupted := !b.downPhase(ctx, phase, b.settings.Timing.Stop/time.Duration(len(s.phases)-1))
+		step := cmp.Or(s.stop, b.settings.Timing.Stop) / time.Duration(len(s.phases)-1)
+		interrupted := !b.downPhase(ctx, phase, step)
 
 		b.events.publish(actor, &machine.PhaseEvent{Phase: phase, Action: machine.PhaseEvent_STOP})
 
