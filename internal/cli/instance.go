@@ -76,7 +76,7 @@ func newLock(dir string) (*lockFile, error) {
 		l.discard()
 		return nil, fmt.Errorf("the file system of %q has no inodes", dir)
 	}
-	l.device, l.inode = uint64(sys.Dev), sys.Ino //nolint:unconvert // Dev is signed on darwin
+	l.device, l.inode = uint64(sys.Dev), sys.Ino // Dev is signed on darwin
 	return l, nil
 }
 

@@ -76,7 +76,7 @@ func runChild(dir string, run func(context.Context, string) error, keeper bool) 
 // awaitEnd returns when the process that called Up has ended.
 func awaitEnd() {
 	// Nothing is ever written: reading ends, with whatever error, when the last writer is gone.
-	os.NewFile(3, "lifeline").Read(make([]byte, 1)) //nolint:errcheck // see above
+	os.NewFile(3, "lifeline").Read(make([]byte, 1)) //lint:ignore errcheck see above
 }
 
 // keep waits for the end of the process that the lab is tied to and then removes the lab.
@@ -85,7 +85,7 @@ func keep(ctx context.Context, dir string) error {
 
 	l, err := Open(filepath.Dir(dir))
 	if err != nil {
-		return nil //nolint:nilerr // it was taken down properly
+		return nil // it was taken down properly
 	}
 
 	return l.down(ctx)

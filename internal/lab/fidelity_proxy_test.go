@@ -276,7 +276,7 @@ func clientSees(t *testing.T, r *rig, cp, w *lab.Node) {
 		}
 		defer conn.Close()
 
-		conn.SetDeadline(time.Now().Add(200 * time.Millisecond)) //nolint:errcheck // the read below fails either way
+		conn.SetDeadline(time.Now().Add(200 * time.Millisecond)) //lint:ignore errcheck the read below fails either way
 
 		if n, err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).Read(make([]byte, 1)); err == nil || n > 0 || !errors.Is(err, context.DeadlineExceeded) && !isTimeout(err) {
 			t.Errorf("the old address answered: %v", err)

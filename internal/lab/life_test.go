@@ -54,7 +54,7 @@ func startHelper(t *testing.T, order string) *exec.Cmd {
 	must(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait() //nolint:errcheck // it was killed
+		cmd.Wait() //lint:ignore errcheck it was killed
 	})
 
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -251,7 +251,7 @@ func TestFreeLabOutlivesItsMaker(t *testing.T) {
 	dir := labDir(t)
 	cmd := startHelper(t, "free none "+dir)
 	must(t, cmd.Process.Signal(syscall.SIGKILL))
-	cmd.Wait() //nolint:errcheck // it was killed
+	cmd.Wait() //lint:ignore errcheck it was killed
 
 	l, err := lab.Open(dir)
 	must(t, err)

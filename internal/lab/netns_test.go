@@ -219,7 +219,7 @@ func netnsUserTimeout(t *testing.T, r *rig, w *lab.Node) {
 			client.WithGRPCDialOptions(grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 				d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
 					return raw.Control(func(fd uintptr) {
-						unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(limit.Milliseconds())) //nolint:errcheck // the test sees
+						unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(limit.Milliseconds())) //lint:ignore errcheck the test sees
 					})
 				}}
 

@@ -140,7 +140,7 @@ func (s *starter) start(dir, netns string, args ...string) error {
 		started = "" // it has ended already; its log says why
 	}
 
-	go cmd.Wait() //nolint:errcheck // only so that it does not stay a zombie
+	go cmd.Wait() //lint:ignore errcheck only so that it does not stay a zombie
 
 	return writeJSON(filepath.Join(dir, processFile), process{PID: cmd.Process.Pid, Started: started})
 }

@@ -73,7 +73,7 @@ func LockFree(path string, device, inode uint64) bool {
 		return false
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || uint64(st.Dev) != device || st.Ino != inode { //nolint:unconvert // Dev is signed on darwin
+	if !ok || uint64(st.Dev) != device || st.Ino != inode { // Dev is signed on darwin
 		return false
 	}
 	return flock(f, syscall.LOCK_EX|syscall.LOCK_NB) == nil

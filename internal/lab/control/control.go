@@ -44,7 +44,7 @@ func Answer(w http.ResponseWriter, v any, err error) {
 		w.WriteHeader(http.StatusUnprocessableEntity)
 	}
 
-	json.NewEncoder(w).Encode(a) //nolint:errcheck // the asker has gone
+	json.NewEncoder(w).Encode(a) //lint:ignore errcheck the asker has gone
 }
 
 // Client asks the process behind one socket.

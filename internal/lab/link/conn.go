@@ -242,6 +242,6 @@ func (c *conn) end(how func(net.Conn)) {
 
 func closeWrite(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.CloseWrite() //nolint:errcheck // the other side has gone already
+		tcp.CloseWrite() //lint:ignore errcheck the other side has gone already
 	}
 }

@@ -101,7 +101,7 @@ func (q *queue) fill(src net.Conn, stop <-chan struct{}) {
 // abort resets a connection, so that its peer knows that bytes may be missing.
 func abort(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0) //nolint:errcheck // the connection is closed next, whatever this did
+		tcp.SetLinger(0) //lint:ignore errcheck the connection is closed next, whatever this did
 	}
 
 	conn.Close()

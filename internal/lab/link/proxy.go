@@ -34,7 +34,7 @@ type key struct{ from, to string }
 
 // proxy is the running link process.
 type proxy struct {
-	ctx   context.Context //nolint:containedctx // the life of the process
+	ctx   context.Context // the life of the process
 	names map[netip.Addr]string
 
 	mu    sync.Mutex

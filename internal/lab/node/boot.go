@@ -27,7 +27,7 @@ const identityFile = "node-identity.yaml"
 
 // boot is everything that a reboot loses, and what was read from disk when it began.
 type boot struct {
-	ctx      context.Context //nolint:containedctx // the life of the boot: writes must not hang on a caller's context
+	ctx      context.Context // the life of the boot: writes must not hang on a caller's context
 	settings Settings
 	log      *slog.Logger
 

@@ -146,7 +146,7 @@ func (c *controlServer) reboot(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	if order.Version != "" && !validVersion(order.Version) {
+	if order.Version != "" && !ValidVersion(order.Version) {
 		control.Answer(w, nil, errors.New("a version looks like v1.13.7"))
 
 		return
@@ -209,7 +209,7 @@ func (c *Control) Move(ctx context.Context) (addr string, err error) {
 func newNodeID() string {
 	var b [32]byte
 
-	rand.Read(b[:]) //nolint:errcheck // never fails
+	rand.Read(b[:]) // never fails
 
 	return new(big.Int).SetBytes(b[:]).Text(62)
 }

@@ -118,7 +118,7 @@ func authorize(ctx context.Context, fullMethod string) error {
 // rolesStream carries the roles in the context of a stream.
 type rolesStream struct {
 	grpc.ServerStream
-	ctx context.Context //nolint:containedctx // this is how grpc hands a context to a stream handler
+	ctx context.Context // this is how grpc hands a context to a stream handler
 }
 
 func (s *rolesStream) Context() context.Context { return s.ctx }

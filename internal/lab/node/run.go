@@ -139,6 +139,6 @@ func execute() error {
 
 // die ends the process as a power cut would.
 func die() {
-	syscall.Kill(os.Getpid(), syscall.SIGKILL) //nolint:errcheck // there is nobody left to tell
+	syscall.Kill(os.Getpid(), syscall.SIGKILL) //lint:ignore errcheck there is nobody left to tell
 	time.Sleep(time.Hour)
 }
