@@ -32,10 +32,8 @@ func newRoleCommand(a *app) *cobra.Command {
 			Args:              cobra.MinimumNArgs(2),
 			ValidArgsFunction: a.completeNameThenRoles,
 			RunE: func(c *cobra.Command, args []string) error {
-				for _, r := range args[1:] {
-					if !slices.Contains(store.Roles(), r) {
-						return usagef("no role is called %q; roles: %v", shorten(r), store.Roles())
-					}
+				if err := checkRoles(args[1:]); err != nil {
+					return err
 				}
 				return a.identityChange(c.Context(), store.RoleRecoveryAdmin, func(ctx context.Context, st *store.Store, who store.Who) (store.Identity, error) {
 					i, err := st.Identity(ctx, args[0])
@@ -76,9 +74,15 @@ func newTokenCommand(a *app) *cobra.Command {
 		Long: `Makes a token, for which you answer from now on. It may hold viewer, author and operator as far as you hold them yourself;
 never approver or recovery-admin. Its secret is printed once: only its hash is kept.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.createToken(c.Context(), args[0], roles, agent) },
+		RunE: func(c *cobra.Command, args []string) error {
+			roles := splitLists(roles)
+			if err := checkRoles(roles); err != nil {
+				return err
+			}
+			return a.createToken(c.Context(), args[0], roles, agent)
+		},
 	}
-	create.Flags().StringSliceVar(&roles, "role", []string{store.RoleViewer}, "role; may be repeated")
+	create.Flags().StringArrayVar(&roles, "role", []string{store.RoleViewer}, "role; may be repeated")
 	create.Flags().BoolVar(&agent, "agent", false, "it is for an AI agent")
 	a.completeRoles(create)
 	list := &cobra.Command{

@@ -21,12 +21,16 @@ func newIdentityCommand(a *app) *cobra.Command {
 		Short: "Admit a person (a recovery-admin)",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			roles := splitLists(roles)
+			if err := checkRoles(roles); err != nil {
+				return err
+			}
 			return a.identityChange(c.Context(), store.RoleRecoveryAdmin, func(ctx context.Context, st *store.Store, who store.Who) (store.Identity, error) {
 				return st.CreateIdentity(ctx, who, args[0], ledger.Asserted, roles)
 			})
 		},
 	}
-	create.Flags().StringSliceVar(&roles, "role", []string{store.RoleViewer}, "role; may be repeated: "+strings.Join(store.Roles(), ", "))
+	create.Flags().StringArrayVar(&roles, "role", []string{store.RoleViewer}, "role; may be repeated: "+strings.Join(store.Roles(), ", "))
 	a.completeRoles(create)
 	list := &cobra.Command{
 		Use:   "list",
@@ -57,6 +61,16 @@ further is sent for one that is. The tokens that the identity answers for end wi
 	revoke.ValidArgsFunction = a.completeIdentities
 	c.AddCommand(create, list, revoke)
 	return c
+}
+
+// checkRoles says which word is no role.
+func checkRoles(roles []string) error {
+	for _, r := range roles {
+		if !slices.Contains(store.Roles(), r) {
+			return usagef("no role is called %q; roles: %s", shorten(r), strings.Join(store.Roles(), ", "))
+		}
+	}
+	return nil
 }
 
 // identityChange does one thing to an identity as a person in a role, and shows it.

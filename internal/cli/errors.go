@@ -92,8 +92,12 @@ func describe(err error) report {
 	if errors.As(err, &next) {
 		r.Next = next.next
 	}
+	r.Message = cut(r.Message, maxMessage)
 	return r
 }
+
+// maxMessage is the longest error message, in bytes: an argument of any size is not played back.
+const maxMessage = 3000
 
 // finish prints what is left to say about err and returns the exit code.
 func (a *app) finish(err error) int {

@@ -238,9 +238,14 @@ func (h *home) entries() int {
 	if !ok {
 		return 0
 	}
-	all, err := st.Entries(h.t.Context(), store.EntryFilter{})
+	return countEntries(h.t, st)
+}
+
+func countEntries(t *testing.T, st *store.Store) int {
+	t.Helper()
+	all, err := st.Entries(t.Context(), store.EntryFilter{})
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	n := 0
 	for _, e := range all {

@@ -126,16 +126,17 @@ func bare(err error) error {
 }
 
 // shorten makes a user's text fit an error message.
-func shorten(s string) string {
-	const most = 120
+func shorten(s string) string { return cut(s, 120) }
+
+// cut makes s at most most bytes long, at the boundary of a character.
+func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
 	}
-	return s[:cut] + "…"
+	return s[:most] + "…"
 }
 
 // checkWord refuses an argument or a flag's value that no command takes: not UTF-8, huge, or with control characters,
@@ -157,6 +158,16 @@ func checkWord(what, s string, multiline bool) error {
 		return usagef("%s has control characters: %q", what, shorten(s))
 	}
 	return nil
+}
+
+// splitLists splits what a repeatable flag of names was given: each value may be several names with commas between.
+// cobra's own list flags read values as CSV, of which they silently drop all but the first line.
+func splitLists(values []string) []string {
+	var out []string
+	for _, v := range values {
+		out = append(out, strings.Split(v, ",")...)
+	}
+	return out
 }
 
 // multilineFlags take text of several lines: an inline patch.

@@ -49,6 +49,7 @@ left out unless --all or --kind asks for it.
 					return usagef("WHAT is empty")
 				}
 			}
+			o.kinds = splitLists(o.kinds)
 			if o.limit < 0 {
 				return usagef("--limit %d: 0 (no limit) or more", o.limit)
 			}
@@ -58,7 +59,7 @@ left out unless --all or --kind asks for it.
 	f := c.Flags()
 	f.StringVar(&o.since, "since", "", "2h, 7d, or a date with or without time")
 	f.StringVar(&o.by, "by", "", "written by this identity or executor")
-	f.StringSliceVar(&o.kinds, "kind", nil, "kind of entry or its beginning: operation, plan.approved, refused, drift, …")
+	f.StringArrayVar(&o.kinds, "kind", nil, "kind of entry or its beginning: operation, plan.approved, refused, drift, …")
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on with new entries until Ctrl-C")
 	f.IntVar(&o.limit, "limit", 100, "the newest this many; 0 for all")
 	f.BoolVar(&o.all, "all", false, "also bookkeeping")

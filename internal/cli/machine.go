@@ -265,6 +265,9 @@ func (a *app) refresh(ctx context.Context, st *store.Store, words []string) erro
 	if err != nil {
 		return err
 	}
+	if _, err := a.theExecutor(ctx, st); err != nil {
+		return err // nothing can be read
+	}
 	failed := 0
 	for _, m := range machines {
 		a.note("reading %s", m.Name)

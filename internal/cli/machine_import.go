@@ -42,10 +42,10 @@ Exit code: 0 done, 2 a person has to approve, 3 refused, 1 some node could not b
 			if a.flags.offline {
 				return usagef("--offline contacts nothing, and importing reads the nodes")
 			}
-			return a.importMachines(c.Context(), nodeList, c.Flags().Changed("nodes"), dryRun)
+			return a.importMachines(c.Context(), splitLists(nodeList), c.Flags().Changed("nodes"), dryRun)
 		},
 	}
-	c.Flags().StringSliceVar(&nodeList, "nodes", nil, "addresses or names of the nodes, instead of the talosconfig's")
+	c.Flags().StringArrayVar(&nodeList, "nodes", nil, "addresses or names of the nodes, instead of the talosconfig's")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be registered and accepted; write nothing")
 	a.bindTalosconfig(c)
 	return c

@@ -149,6 +149,9 @@ func (a *app) prepare(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			a.command = c // whose help a wrong count of arguments points to
+			if err := checkWords(c, args); err != nil {
+				return err
+			}
 			return check(c, args)
 		}
 	}
@@ -171,7 +174,7 @@ func (a *app) prepare(c *cobra.Command) {
 		if err := a.checkOutput(c); err != nil {
 			return err
 		}
-		if err := checkWords(c, args); err != nil {
+		if err := checkWords(c, args); err != nil { // again, for commands that take whatever arguments they get
 			return err
 		}
 		a.started = true
