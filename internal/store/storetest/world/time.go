@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-
 	"github.com/clewops/clew/internal/dispatch"
 )
 
@@ -23,8 +21,7 @@ func (w *World) Pass(d time.Duration) {
 		return
 	}
 	w.Unchecked("the past was moved")
-	db, err := sql.Open("pgx", w.Place.Location.URL.Reveal())
-	w.no(err)
+	db := w.database()
 	defer db.Close()
 	for _, q := range []string{
 		`UPDATE entries SET at = at - $1`,
