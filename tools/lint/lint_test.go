@@ -60,6 +60,11 @@ func drops(path string) {
 		return
 	}
 	defer f.Close()
+	g, err := os.Create(path)
+	if err != nil {
+		return
+	}
+	g.Close() // want errcheck
 }
 
 func assigns() int {

@@ -64,10 +64,18 @@ func sloglintAnalyzer() *analysis.Analyzer {
 	return sloglint.New(&sloglint.Options{NoMixedArguments: true, StaticMessage: true, NoGlobalLogger: "all"})
 }
 
-// errcheckAnalyzer leaves out what is written for people (a terminal that is gone cannot be told so) and deferred
-// closing, which is how things that were only read are let go; what was written is closed in the open.
+// errcheckExcluded are calls whose error nobody can act on: writing for people (a terminal that is gone cannot be told
+// so) and closing what has no data left to lose. Closing a file is not among them.
+var errcheckExcluded = []string{
+	"fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln",
+	"(net.Conn).Close", "(net.Listener).Close", "(*net.TCPConn).Close", "(*crypto/tls.Conn).Close",
+	"(*net/http.Server).Close", "(*google.golang.org/grpc.ClientConn).Close",
+}
+
+// errcheckAnalyzer leaves out deferred closing, too, which is how things that were only read are let go; what was
+// written is closed in the open.
 func errcheckAnalyzer() *analysis.Analyzer {
-	errcheck.DefaultExcludedSymbols = append(errcheck.DefaultExcludedSymbols, "fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln")
+	errcheck.DefaultExcludedSymbols = append(errcheck.DefaultExcludedSymbols, errcheckExcluded...)
 	dropWhere(errcheck.Analyzer, deferredClose)
 	return errcheck.Analyzer
 }
