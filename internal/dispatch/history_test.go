@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -685,5 +686,40 @@ func TestHistoryOrderIsTheCallers(t *testing.T) {
 	}
 	if err := h.Add(s.entries[taleInstallation][0]); err == nil {
 		t.Error("an installation's entry after a machine's was taken")
+	}
+}
+
+func TestBodiesAreReadWhole(t *testing.T) {
+	const reading = `{"stage":"}\\\\","boot_id":"{"}`
+	const observation = `{"machine":"m{\"}","reading":` + reading + `}`
+	var r bodyReader
+	for _, body := range []string{
+		`{"observation":` + observation + `}`,
+		`{"observation":` + observation + `,"text":"}"}`,
+		`{"text":"}","observation":` + observation + `}`,
+		`{ "text":"}","observation":` + observation + `}`,
+	} {
+		b, got, err := r.body([]byte(body))
+		if err != nil || string(got) != observation || b.Observation.Machine != `m{"}` || b.Observation.Reading.Stage != `}\\` {
+			t.Errorf("%s: got %s, %+v, %v", body, got, b.Observation, err)
+		}
+		var plain Body
+		if err := json.Unmarshal([]byte(body), &plain); err != nil || !reflect.DeepEqual(b, plain) {
+			t.Errorf("%s: read as %+v, holds %+v", body, b, plain)
+		}
+	}
+	other, _, err := r.body([]byte(`{"observation":{"reading":{"stage":"running"}}}`))
+	if err != nil || other.Observation.Reading.Stage != "running" || other.Observation.Reading.BootID != "" {
+		t.Errorf("another reading is read as %+v, %v", other.Observation, err)
+	}
+	for _, body := range []string{``, `{}`, `{"observation":null}`} {
+		if b, got, err := r.body([]byte(body)); got != nil || err != nil || b.Observation != nil {
+			t.Errorf("%q: got %s, %v", body, got, err)
+		}
+	}
+	for _, body := range []string{`{`, `{"observation":{"reading":{"stage":1}}}`, `[]`} {
+		if _, _, err := r.body([]byte(body)); err == nil {
+			t.Errorf("%q: no error", body)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,8 +18,9 @@ type timeline struct {
 	report func(Problem)
 	rec    Records
 
-	e ledger.Entry
-	b Body
+	bodies bodyReader
+	e      ledger.Entry
+	b      Body
 
 	openDrift string // id of the open drift record
 	ops       map[string]*opTrack
@@ -49,12 +49,6 @@ type recordedRead struct {
 	at time.Time
 }
 
-// historyBody defers the observation, whose digest is taken over its own bytes.
-type historyBody struct {
-	Body
-	Observation json.RawMessage `json:"observation"`
-}
-
 func newTimeline(w *world, s ledger.Scope, report func(Problem)) *timeline {
 	return &timeline{
 		w: w, scope: s, report: report, rec: newRecords(), ops: map[string]*opTrack{}, byPlan: map[string][]string{},
@@ -71,26 +65,16 @@ func (t *timeline) problem(invariant int, record, format string, args ...any) {
 // entry's records, facts come before the operation that rests on them, and the machine, which follows its operation,
 // comes last.
 func (t *timeline) add(e ledger.Entry) {
-	t.e, t.b = e, Body{}
+	t.e = e
 	t.rec.Last = e.Revision
-	var raw json.RawMessage
-	if len(e.Body) > 0 {
-		var hb historyBody
-		if err := json.Unmarshal(e.Body, &hb); err != nil {
-			t.problem(0, "", "the body cannot be read: %v", err)
-			return
-		}
-		t.b, raw = hb.Body, hb.Observation
-		if len(raw) > 0 {
-			t.b.Observation = new(Observation)
-			if err := json.Unmarshal(raw, t.b.Observation); err != nil {
-				t.problem(0, "", "the observation cannot be read: %v", err)
-				return
-			}
-		}
+	var observation []byte
+	var err error
+	if t.b, observation, err = t.bodies.body(e.Body); err != nil {
+		t.problem(0, "", "the body cannot be read: %v", err)
+		return
 	}
 	t.decider()
-	t.read(raw)
+	t.read(observation)
 	switch e.Kind {
 	case EntryCommitted, EntryAdopted:
 		t.commitment()
@@ -108,7 +92,7 @@ func (t *timeline) add(e ledger.Entry) {
 
 // read checks and keeps what the entry says of a read: a reading's basis is the entry that began it, and its age runs
 // from that entry.
-func (t *timeline) read(raw json.RawMessage) {
+func (t *timeline) read(raw []byte) {
 	switch t.e.Kind {
 	case EntryReadStarted:
 		if t.b.Observation == nil || t.b.Observation.Basis != t.e.Revision {

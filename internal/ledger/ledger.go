@@ -132,6 +132,11 @@ func (e Entry) Sum() (Hash, error) {
 	if err != nil {
 		return Hash{}, err
 	}
+	return e.SumOf(actor, links), nil
+}
+
+// SumOf is Sum for who has the JSON of the entry's Actor and Links (null without links) at hand, and ignores the fields.
+func (e Entry) SumOf(actor, links []byte) Hash {
 	h := sha256.New()
 	var n [8]byte
 	put := func(b []byte) {
@@ -155,7 +160,7 @@ func (e Entry) Sum() (Hash, error) {
 	h.Write(e.Prev[:])
 	var out Hash
 	h.Sum(out[:0])
-	return out, nil
+	return out
 }
 
 // Chain follows one scope's entries in order and says where the chain breaks.

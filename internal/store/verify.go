@@ -180,16 +180,16 @@ func (c *verifier) readRows(kind string, rows *sql.Rows) error {
 	defer rows.Close()
 	c.records = nil
 	for rows.Next() {
-		e, bad, err := c.rows.entry(kind, rows)
+		e, err := c.rows.next(kind, rows)
 		if err != nil {
 			return err
 		}
 		c.enter(e.Scope)
-		if bad != "" {
-			c.broken(e.Revision, "%s", bad)
+		if e.bad != "" {
+			c.broken(e.Revision, "%s", e.bad)
 			continue
 		}
-		if err := c.entry(e); err != nil {
+		if err := c.entry(e.Entry, e.proved); err != nil {
 			return err
 		}
 	}

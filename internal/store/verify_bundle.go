@@ -99,7 +99,7 @@ func (b *bundleReader) entry(e ledger.Entry) error {
 	}
 	b.kind = e.Scope.Kind
 	b.c.enter(e.Scope)
-	return b.c.entry(e)
+	return b.c.entry(e, false)
 }
 
 // rank is where a kind of scopes stands in the order of verification.

@@ -127,10 +127,10 @@ func (c *verifier) enter(s ledger.Scope) {
 	}
 }
 
-// entry reads the scope's next entry.
-func (c *verifier) entry(e ledger.Entry) error {
+// entry reads the scope's next entry. proved says that its hash was found to cover it.
+func (c *verifier) entry(e ledger.Entry, proved bool) error {
 	c.report.Entries++
-	c.link(e)
+	c.link(e, proved)
 	c.last = e
 	for len(c.due) > 0 && c.due[0].revision <= e.Revision {
 		a := c.due[0]
@@ -153,14 +153,19 @@ func (c *verifier) entry(e ledger.Entry) error {
 
 // link checks that the entry continues the chain. Entries that are missing before it are named, and the entry is then
 // checked by itself.
-func (c *verifier) link(e ledger.Entry) {
-	if next := c.chain.Head.Revision + 1; e.Revision > next {
+func (c *verifier) link(e ledger.Entry, proved bool) {
+	head := &c.chain.Head
+	if next := head.Revision + 1; e.Revision > next {
 		c.missing(next, e.Revision-1)
-		c.chain.Head.Revision, c.chain.Head.Hash = e.Revision-1, e.Prev
+		head.Revision, head.Hash = e.Revision-1, e.Prev
+	}
+	if proved && e.Revision == head.Revision+1 && e.Prev == head.Hash {
+		head.Revision, head.Hash = e.Revision, e.Hash
+		return
 	}
 	if err := c.chain.Next(e); err != nil {
 		c.broken(e.Revision, "%v", err)
-		c.chain.Head.Revision, c.chain.Head.Hash = e.Revision, e.Hash
+		head.Revision, head.Hash = e.Revision, e.Hash
 	}
 }
 

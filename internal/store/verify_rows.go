@@ -17,32 +17,51 @@ type entryRows struct {
 // actorsKept bounds the cache of actors.
 const actorsKept = 4096
 
-// entry reads the row at the cursor. bad says why the row is no entry that the store wrote; the entry then only names
-// its place. An error is a failure to read.
-func (r *entryRows) entry(kind string, rows *sql.Rows) (e ledger.Entry, bad string, err error) {
+// entryRow is an entry as its row has it.
+type entryRow struct {
+	ledger.Entry
+
+	// proved says that the hash covers the columns' own text; Links are then not decoded, because nothing here asks for
+	// them.
+	proved bool
+
+	// bad says why the row is none that the store wrote, "" when it may be one. The entry then only names its place.
+	bad string
+}
+
+// next reads the row at the cursor. An error is a failure to read.
+func (r *entryRows) next(kind string, rows *sql.Rows) (entryRow, error) {
+	var e entryRow
 	e.Scope.Kind = kind
 	var at int64
 	var actor, links, body, prev, hash string
-	err = rows.Scan(&e.Scope.ID, &e.Revision, &e.Kind, &at, &actor, &links, &body, &prev, &hash)
-	if err != nil {
+	if err := rows.Scan(&e.Scope.ID, &e.Revision, &e.Kind, &at, &actor, &links, &body, &prev, &hash); err != nil {
 		return misplacedRow(kind, rows, err)
 	}
 	e.At = fromMicros(at)
 	if body != "" {
 		e.Body = []byte(body)
 	}
-	if bad = r.actor(&e, actor); bad != "" {
-		return e, bad, nil
+	if e.Prev, e.bad = exactHash(prev); e.bad == "" {
+		e.Hash, e.bad = exactHash(hash)
 	}
-	if links != "" {
-		if why := canonical(links, &e.Links); why != "" {
-			return e, "its links " + why, nil
-		}
+	if e.bad == "" {
+		e.bad = r.actor(&e.Entry, actor)
 	}
-	if e.Prev, bad = exactHash(prev); bad == "" {
-		e.Hash, bad = exactHash(hash)
+	if e.bad != "" {
+		return e, nil
 	}
-	return e, bad, nil
+	hashed := []byte(links)
+	if links == "" {
+		hashed = []byte("null")
+	}
+	if e.proved = e.SumOf([]byte(actor), hashed) == e.Hash; e.proved || links == "" {
+		return e, nil
+	}
+	if why := canonical(links, &e.Links); why != "" { // the hash is over JSON that escapes for HTML, the column is not
+		e.bad = "its links " + why
+	}
+	return e, nil
 }
 
 // exactHash reads a hash that is written as the store writes it: upper-case digits read the same, and are not.
@@ -82,19 +101,20 @@ func canonical(text string, to any) string {
 }
 
 // misplacedRow names a row whose columns hold values of other types: SQLite keeps what it is given.
-func misplacedRow(kind string, rows *sql.Rows, cause error) (ledger.Entry, string, error) {
-	e := ledger.Entry{Scope: ledger.Scope{Kind: kind}}
+func misplacedRow(kind string, rows *sql.Rows, cause error) (entryRow, error) {
+	e := entryRow{bad: fmt.Sprintf("a column holds a value of another type: %v", cause)}
+	e.Scope.Kind = kind
 	values := make([]any, 9)
 	into := make([]any, len(values))
 	for i := range values {
 		into[i] = &values[i]
 	}
 	if err := rows.Scan(into...); err != nil {
-		return e, "", err
+		return e, err
 	}
-	e.Scope.ID = fmt.Sprint(values[0])
+	e.Scope.ID = text(values[0])
 	if n, ok := values[1].(int64); ok {
 		e.Revision = n
 	}
-	return e, fmt.Sprintf("a column holds a value of another type: %v", cause), nil
+	return e, nil
 }

@@ -79,7 +79,7 @@ type tamper struct {
 	w *world.World
 }
 
-func tampering(t *testing.T, w *world.World) tamper {
+func tampering(t testing.TB, w *world.World) tamper {
 	t.Helper()
 	driver, source := "sqlite", w.Place.Location.Path
 	if w.Place.Location.Engine == config.Postgres {
@@ -203,7 +203,7 @@ func TestVerifyHolds(t *testing.T) {
 	})
 }
 
-// someEntries are the first, a middle and the last entry of one scope of every kind, as the database has them.
+// someEntries are a middle and the last entry of the longest scope of every kind, as the database has them.
 func (x tamper) someEntries() []ledger.Head {
 	x.t.Helper()
 	var out []ledger.Head
@@ -216,7 +216,7 @@ func (x tamper) someEntries() []ledger.Head {
 			x.t.Fatal(err)
 		}
 		h.Scope.Kind = kind
-		for _, revision := range slices.Compact([]int64{1, n/2 + 1, n}) {
+		for _, revision := range slices.Compact([]int64{n/2 + 1, n}) {
 			h.Revision = revision
 			out = append(out, h)
 		}
@@ -231,13 +231,16 @@ func changes(column string, old any) []any {
 		return []any{v + 1000, v + 1, v - 1, int64(0), int64(1)}
 	case string:
 		out := []any{v + "x"}
-		if column == "hash" || column == "prev" {
+		if column == "hash" || column == "prev" { // the first of a scope has no prev to spell otherwise
 			out = []any{flipped(v), strings.ToUpper(v), ""}
 		}
 		if strings.HasPrefix(v, "{") || strings.HasPrefix(v, "[") {
 			out = append(out, " "+v, "")
 		}
-		return append(out, "completed", "failed", "cancelled", "committed", "approved", "proposed", "person", "agent")
+		if strings.HasSuffix(column, "kind") || strings.HasPrefix(column, "state") {
+			out = append(out, "completed", "failed", "cancelled", "committed", "approved", "proposed", "person", "agent")
+		}
+		return out
 	}
 	return nil
 }
@@ -253,27 +256,41 @@ func TestVerifyFindsChangedEntries(t *testing.T) {
 	eachEventful(t, func(t *testing.T, w *world.World, x tamper) {
 		for _, h := range x.someEntries() {
 			for _, column := range x.columns("entries") {
-				const where = ` WHERE scope_kind = $1 AND scope_id = $2 AND revision = $3`
-				key := []any{h.Scope.Kind, h.Scope.ID, h.Revision}
-				old := x.one(`SELECT `+column+` FROM entries`+where, key...)
-				all := changes(column, old)
-				for _, value := range all[:min(3, len(all))] {
-					if value == old {
-						continue
-					}
-					t.Run(fmt.Sprintf("%s %d %s %.12v", h.Scope, h.Revision, column, value), func(t *testing.T) {
-						x.undo(func() {
-							_, err := x.Exec(`UPDATE entries SET `+column+` = $4`+where, append(key, value)...)
-							if err != nil {
-								t.Skipf("the database does not take it: %v", err)
-							}
-							wantNamed(t, verify(t, w, store.VerifyOptions{}), h.Scope, h.Revision)
-						}, "entries")
-					})
-				}
+				t.Run(fmt.Sprintf("%s %d %s", h.Scope, h.Revision, column), func(t *testing.T) { x.changeEntry(t, h, column) })
 			}
 		}
 	})
+}
+
+// changeEntry changes a column of one entry: a number to the first other one that the database takes, a text in each way.
+func (x tamper) changeEntry(t *testing.T, h ledger.Head, column string) {
+	const where = ` WHERE scope_kind = $1 AND scope_id = $2 AND revision = $3`
+	key := []any{h.Scope.Kind, h.Scope.ID, h.Revision}
+	old := x.one(`SELECT `+column+` FROM entries`+where, key...)
+	values := changes(column, old)
+	if _, number := old.(int64); !number {
+		values = values[:min(len(values), 3)]
+	}
+	taken := 0
+	for _, value := range values {
+		if value == old {
+			continue
+		}
+		x.undo(func() {
+			if _, err := x.Exec(`UPDATE entries SET `+column+` = $4`+where, append(slices.Clone(key), value)...); err != nil {
+				return
+			}
+			taken++
+			r := verify(t, x.w, store.VerifyOptions{})
+			wantNamed(t, r, h.Scope, h.Revision)
+		}, "entries")
+		if _, number := old.(int64); number && taken > 0 {
+			break
+		}
+	}
+	if taken == 0 {
+		t.Fatalf("the database takes no other %s than %v", column, old)
+	}
 }
 
 func TestVerifyFindsChangedHeads(t *testing.T) {
