@@ -138,12 +138,15 @@ func (e *CallError) Error() string {
 // Unwrap is what ended a call without an answer.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// callError describes a failed call: nil for a nil err.
+// callError describes a call that failed with err: nil for nil.
 func (c *Conn) callError(ctx context.Context, k *call, what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	st := status.Convert(err)
+	st, ok := status.FromError(err)
+	if !ok { // this package's own
+		return fmt.Errorf("%s: %w", what, err)
+	}
 	e := &CallError{What: what, Code: st.Code(), Answered: k.answered(ctx, err)}
 	if e.Answered {
 		e.Text, e.Withheld = ResponseText(st.Message())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,6 +52,7 @@ type Conn struct {
 	options Options
 	local   string
 	remote  string
+	closed  sync.Once    // the client
 	version atomic.Value // string: the Talos version as last read on this connection
 }
 
@@ -149,18 +151,20 @@ func (c *Conn) RemoteAddr() string { return c.remote }
 // nothing more can be written to it. It may be repeated.
 func (c *Conn) Abort() {
 	c.wire.abort()
-	_ = c.client.Close()
+	_ = c.closeClient()
 }
 
 // Close ends the connection in order. After an unanswered Apply it is an abort.
 func (c *Conn) Close() error {
-	var err error
-	if c.client != nil {
-		err = c.client.Close()
-	}
+	err := c.closeClient()
 	if e := c.wire.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
 		err = errors.Join(err, e)
 	}
+	return err
+}
+
+func (c *Conn) closeClient() (err error) {
+	c.closed.Do(func() { err = c.client.Close() })
 	return err
 }
 

@@ -27,7 +27,8 @@ type baseline struct {
 }
 
 // Baseline reads, before a send on this connection, what accounting by evidence will compare with. It is recorded with
-// the attempt. Where such evidence cannot be had the record says why, which is no error; an unreadable hop is.
+// the attempt. Where such evidence cannot be had the record says why, which is no error; an unreadable hop is. Through an
+// endpoint it comes after a Read, which makes the endpoint connect to the node.
 func (c *Conn) Baseline(ctx context.Context) (json.RawMessage, error) {
 	b, err := c.baseline(ctx)
 	if err != nil {
@@ -82,7 +83,7 @@ func (c *Conn) readTables(ctx context.Context, sender netip.AddrPort) (tables, e
 	if err != nil {
 		return tables{}, err
 	}
-	api := uint16(c.port) //nolint:gosec // a port
+	api := uint16(c.port)
 	t.NextHop = filterSockets(all, func(s Socket) bool {
 		return s.Remote == sender && s.Local.Port() == api && s.State != timeWait
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -221,6 +222,26 @@ func TestLabPartitionDirect(t *testing.T) {
 	heal(t, link)
 	if v := r.verdict(t, r.direct(), attempt); !v.Holds {
 		t.Fatalf("after the heal: %+v\n%s", v, v.Evidence)
+	}
+	if n := r.landings(t); n != 0 {
+		t.Fatalf("%d requests landed", n)
+	}
+}
+
+// The kernel gives the connection up by itself, long before the context would end.
+func TestLabUserTimeout(t *testing.T) {
+	needsLinux(t)
+	r := newRig(t, lab.LinksNetns)
+	c := r.dial(t, r.direct(), talos.Options{TCPUserTimeout: 2 * time.Second})
+	read(t, c)
+	attempt := recorded(t, c, r.direct())
+	out, link := r.lose(t, c, "given up", limit)
+	if out.NeverLeft || !errors.Is(out.Err, syscall.ETIMEDOUT) {
+		t.Fatalf("apply: %+v", out)
+	}
+	heal(t, link)
+	if v := r.verdict(t, r.direct(), attempt); !v.Holds {
+		t.Fatalf("%s\n%s", v.Missing, v.Evidence)
 	}
 	if n := r.landings(t); n != 0 {
 		t.Fatalf("%d requests landed", n)

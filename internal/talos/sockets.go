@@ -140,8 +140,8 @@ func (e *evidence) gather(ctx context.Context, conn *Conn, local netip.AddrPort,
 
 func (e *evidence) verdict(available bool, missing string) Verdict {
 	raw, err := json.Marshal(e)
-	if err != nil {
-		panic(fmt.Sprintf("evidence of addresses and numbers cannot be encoded: %v", err))
+	if err != nil { // evidence that cannot be recorded is none
+		return Verdict{Available: available, Missing: fmt.Sprintf("the evidence cannot be encoded: %v", err)}
 	}
 	return Verdict{Available: available, Holds: available && missing == "", Missing: missing, Evidence: raw}
 }

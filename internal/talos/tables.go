@@ -23,12 +23,11 @@ type Socket struct {
 const (
 	established = "ESTABLISHED"
 	timeWait    = "TIME_WAIT" // holds no data and sends none
-	listening   = "LISTEN"    // its queues count connections
 )
 
-// stateNames are the kernel's numbers of TCP states, in Talos' spelling, which follows them.
-func stateName(kernel uint64) string {
-	if name, ok := machine.ConnectRecord_State_name[int32(kernel)]; ok && kernel != 0 { //nolint:gosec // a byte
+// stateName is a state in Talos' spelling; Talos numbers states as the kernel does.
+func stateName(kernel uint8) string {
+	if name, ok := machine.ConnectRecord_State_name[int32(kernel)]; ok && kernel != 0 {
 		return name
 	}
 	return fmt.Sprintf("STATE_%d", kernel)

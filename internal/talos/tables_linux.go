@@ -73,7 +73,7 @@ func parseTableLine(line string) (Socket, error) {
 	if err != nil {
 		return Socket{}, errors.New("a state is not a number")
 	}
-	s.State = stateName(state)
+	s.State = stateName(uint8(state))
 	tx, rx, _ := strings.Cut(f[4], ":")
 	if s.Tx, err = strconv.ParseUint(tx, 16, 64); err != nil {
 		return Socket{}, errors.New("a transmit queue is not a number")

@@ -28,7 +28,7 @@ func TestTableLines(t *testing.T) {
 		},
 		{
 			"   3: 00000000:C350 00000000:0000 0A 00000000:00000005",
-			Socket{netip.MustParseAddrPort("0.0.0.0:50000"), netip.MustParseAddrPort("0.0.0.0:0"), listening, 0, 5},
+			Socket{netip.MustParseAddrPort("0.0.0.0:50000"), netip.MustParseAddrPort("0.0.0.0:0"), "LISTEN", 0, 5},
 		},
 	} {
 		got, err := parseTableLine(c.line)
