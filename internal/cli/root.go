@@ -86,6 +86,7 @@ func commands(a *app) []*cobra.Command {
 		// Server, trust, rehearsal.
 		newVerifyCommand(a),
 		newAdminCommand(a),
+		newLabCommand(a),
 	}
 }
 

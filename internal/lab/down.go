@@ -16,12 +16,10 @@ func lockDir(dir string) (func(), error) {
 	}
 
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		f.Close()
-
-		return nil, err
+		return nil, errors.Join(err, f.Close())
 	}
 
-	return func() { f.Close() }, nil
+	return func() { _ = f.Close() }, nil // only read, and the lock goes with it
 }
 
 func (l *Lab) down(ctx context.Context) error {

@@ -33,13 +33,15 @@ func TestFidelityApply(t *testing.T) {
 func applyRefusals(t *testing.T, r *rig, w *lab.Node, base []byte) {
 	active, persistent := versions(t, w)
 
-	refused := func(t *testing.T, code codes.Code, req *machine.ApplyConfigurationRequest) error {
+	refused := func(t *testing.T, code codes.Code, req *machine.ApplyConfigurationRequest, texts ...string) {
 		t.Helper()
 
 		_, err := apply(on(t, w), r.admin, req)
 		wantCode(t, err, code)
 
-		return err
+		for _, text := range texts {
+			wantText(t, err, text)
+		}
 	}
 
 	fact(t, "A1", "what cannot be parsed, an unknown key included, is InvalidArgument", func(t *testing.T) {
@@ -56,9 +58,8 @@ func applyRefusals(t *testing.T, r *rig, w *lab.Node, base []byte) {
 	})
 	fact(t, "A4", "a change that needs a reboot is InvalidArgument under NO_REBOOT and TRY, with the difference", func(t *testing.T) {
 		for _, mode := range []machine.ApplyConfigurationRequest_Mode{noReboot, try} {
-			err := refused(t, codes.InvalidArgument, applyRequest(mode, withFile(t, base, "x")))
-			wantText(t, err, "can't be applied in immediate mode")
-			wantText(t, err, "/var/lab-test")
+			refused(t, codes.InvalidArgument, applyRequest(mode, withFile(t, base, "x")),
+				"can't be applied in immediate mode", "/var/lab-test")
 		}
 	})
 	fact(t, "A5", "reader and operator are PermissionDenied, whatever the bytes", func(t *testing.T) {
@@ -74,8 +75,7 @@ func applyRefusals(t *testing.T, r *rig, w *lab.Node, base []byte) {
 			t.Fatal(err)
 		}
 
-		err := refused(t, codes.FailedPrecondition, applyRequest(noReboot, base))
-		wantText(t, err, "already in progress")
+		refused(t, codes.FailedPrecondition, applyRequest(noReboot, base), "already in progress")
 	})
 	fact(t, "A7", "dry_run answers the difference, or that there is none, and no warnings", func(t *testing.T) {
 		for data, want := range map[string]string{string(withLabel(t, base, "dry")): "clew.dev/test", string(base): "No changes."} {

@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -403,7 +404,7 @@ func lifecycleUpgrade(ctx context.Context, c *client.Client, image string) (int3
 
 	for {
 		m, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return code, nil
 		}
 

@@ -126,7 +126,7 @@ func (c *rawConn) abort(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c.tcp.Close()
+	must(t, c.tcp.Close())
 }
 
 // entered is when a node's newest call came in.

@@ -3,8 +3,8 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -111,7 +111,7 @@ func (l *Lab) Nodes() []*Node {
 	return nodes
 }
 
-// Node returns the node of that name.
+// Node returns the node of that name. Error: *OrderError when there is none.
 func (l *Lab) Node(name string) (*Node, error) {
 	for _, n := range l.Nodes() {
 		if n.Name() == name {
@@ -119,7 +119,16 @@ func (l *Lab) Node(name string) (*Node, error) {
 		}
 	}
 
-	return nil, fmt.Errorf("the lab in %s has no node %q", l.dir, name)
+	return nil, orderErrorf("the lab has no node %q; there are: %s", name, strings.Join(l.names(), ", "))
+}
+
+func (l *Lab) names() []string {
+	names := make([]string, 0, len(l.rec.Nodes))
+	for _, n := range l.rec.Nodes {
+		names = append(names, n.Name)
+	}
+
+	return names
 }
 
 // Link returns the link by which from (a node's name or Client) reaches the node to.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -37,7 +38,7 @@ func helper(order string) int {
 		return 1
 	}
 
-	os.Stdout.WriteString("up\n")
+	fmt.Println("up")
 	select {}
 }
 
@@ -53,8 +54,8 @@ func startHelper(t *testing.T, order string) *exec.Cmd {
 	must(t, err)
 	must(t, cmd.Start())
 	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait() //lint:ignore errcheck it was killed
+		cmd.Process.Kill() //lint:ignore errcheck it may have ended
+		cmd.Wait()         //lint:ignore errcheck it was killed
 	})
 
 	line, err := bufio.NewReader(out).ReadString('\n')

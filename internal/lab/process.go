@@ -59,6 +59,18 @@ func (p process) alive() bool {
 	return err == nil && started == p.Started
 }
 
+// state says "running", "paused" or "dead".
+func (p process) state() string {
+	switch {
+	case !p.alive():
+		return "dead"
+	case stopped(p.PID):
+		return "paused"
+	default:
+		return "running"
+	}
+}
+
 var errNotRunning = errors.New("the process is not running")
 
 func (p process) signal(s syscall.Signal) error {

@@ -11,17 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startTime says when a process started: the machine's boot and the clock ticks since. A zombie counts as ended.
-func startTime(pid int) (string, error) {
+// statFields are the fields of /proc/PID/stat from the third, the state, on.
+func statFields(pid int) ([]string, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 
 	// The second field is the command in parentheses and may hold anything, so counting starts behind it.
 	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
 	if len(fields) < 20 {
-		return "", fmt.Errorf("unexpected /proc/%d/stat", pid)
+		return nil, fmt.Errorf("unexpected /proc/%d/stat", pid)
+	}
+
+	return fields, nil
+}
+
+// startTime says when a process started: the machine's boot and the clock ticks since. A zombie counts as ended.
+func startTime(pid int) (string, error) {
+	fields, err := statFields(pid)
+	if err != nil {
+		return "", err
 	}
 
 	// The first thread can be dead while others still hold the files: the process has ended when no other is left.
@@ -35,6 +45,13 @@ func startTime(pid int) (string, error) {
 	}
 
 	return strings.TrimSpace(string(boot)) + "/" + fields[19], nil
+}
+
+// stopped says whether a signal has stopped the process.
+func stopped(pid int) bool {
+	fields, err := statFields(pid)
+
+	return err == nil && fields[0] == "T"
 }
 
 // startIn starts cmd in a named network namespace. A child inherits the namespace of the thread that forks it.

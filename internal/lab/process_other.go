@@ -8,4 +8,6 @@ var errNotHere = &NotOfferedError{Reason: "a lab is offered on Linux only"}
 
 func startTime(int) (string, error) { return "", errNotHere }
 
+func stopped(int) bool { return false }
+
 func startIn(string, *exec.Cmd) error { return errNotHere }

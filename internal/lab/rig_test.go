@@ -41,12 +41,13 @@ type rig struct {
 func labDir(t *testing.T) string {
 	t.Helper()
 
+	//lint:ignore usetesting its path is too long for sockets
 	dir, err := os.MkdirTemp("", "lab-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 
 	return filepath.Join(dir, "lab")
 }
@@ -123,7 +124,7 @@ func (r *rig) client(contextName string, endpoints ...string) *client.Client {
 		r.t.Fatal(err)
 	}
 
-	r.t.Cleanup(func() { c.Close() })
+	r.t.Cleanup(func() { must(r.t, c.Close()) })
 
 	return c
 }

@@ -113,8 +113,8 @@ func (s *state) look(d Direction) (mode, time.Duration, <-chan struct{}) {
 type Report struct {
 	From     string        `json:"from"`
 	To       string        `json:"to"`
-	ToNode   string        `json:"toNode"`
-	FromNode string        `json:"fromNode"`
+	ToNode   string        `json:"to_node"`
+	FromNode string        `json:"from_node"`
 	Delay    time.Duration `json:"delay,omitempty"`
 }
 

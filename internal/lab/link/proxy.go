@@ -46,7 +46,6 @@ type proxy struct {
 type target struct {
 	node     Node
 	listener net.Listener
-	muted    bool
 	conns    map[*conn]bool
 	// silent are listeners on addresses that the node has lost: they accept and never answer.
 	silent map[string]net.Listener

@@ -26,18 +26,18 @@ type Status struct {
 	PID     int    `json:"pid"`
 	// Up says whether the API is there; without it everything below is empty.
 	Up      bool      `json:"up"`
-	BootID  string    `json:"bootId,omitempty"`
+	BootID  string    `json:"boot_id,omitempty"`
 	Booted  time.Time `json:"booted,omitzero"`
 	Stage   string    `json:"stage,omitempty"`
 	Ready   bool      `json:"ready"`
 	Version string    `json:"version,omitempty"`
-	NodeID  string    `json:"nodeId,omitempty"`
+	NodeID  string    `json:"node_id,omitempty"`
 	// Active and Persistent are versions of the MachineConfig resources, 0 when there is none; the digests are of
 	// their bytes, SHA-256 in hex.
 	Active           uint64 `json:"active"`
-	ActiveDigest     string `json:"activeDigest,omitempty"`
+	ActiveDigest     string `json:"active_digest,omitempty"`
 	Persistent       uint64 `json:"persistent"`
-	PersistentDigest string `json:"persistentDigest,omitempty"`
+	PersistentDigest string `json:"persistent_digest,omitempty"`
 	Faults           Faults `json:"faults"`
 }
 

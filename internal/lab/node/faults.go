@@ -14,23 +14,23 @@ type Faults struct {
 	// FreezePersistence is not counted: it lasts until it is replaced.
 	Times int `json:"times,omitempty"`
 	// DelayBefore and DelayAfter wait before the checks and after the change, inside the lock of ApplyConfiguration.
-	DelayBefore time.Duration `json:"delayBefore,omitempty"`
-	DelayAfter  time.Duration `json:"delayAfter,omitempty"`
+	DelayBefore time.Duration `json:"delay_before,omitempty"`
+	DelayAfter  time.Duration `json:"delay_after,omitempty"`
 	// DieBefore and DieAfter end the process with SIGKILL at the same places, after the delays.
-	DieBefore bool `json:"dieBefore,omitempty"`
-	DieAfter  bool `json:"dieAfter,omitempty"`
+	DieBefore bool `json:"die_before,omitempty"`
+	DieAfter  bool `json:"die_after,omitempty"`
 	// DropResponse makes the change and never answers.
-	DropResponse bool `json:"dropResponse,omitempty"`
+	DropResponse bool `json:"drop_response,omitempty"`
 	// ErrorAfter makes the change and answers with code Unknown.
-	ErrorAfter bool `json:"errorAfter,omitempty"`
+	ErrorAfter bool `json:"error_after,omitempty"`
 	// Refuse answers with this gRPC code, such as "FAILED_PRECONDITION" or "FailedPrecondition", before any check.
 	Refuse string `json:"refuse,omitempty"`
 	// ApplyInProgress holds the lock of ApplyConfiguration, as another call in progress would.
-	ApplyInProgress bool `json:"applyInProgress,omitempty"`
+	ApplyInProgress bool `json:"apply_in_progress,omitempty"`
 	// MoveAfter makes the change and then loses the address before it answers; the node goes on under another one.
-	MoveAfter bool `json:"moveAfter,omitempty"`
+	MoveAfter bool `json:"move_after,omitempty"`
 	// FreezePersistence keeps the accepted configuration out of STATE, so that a kill loses it.
-	FreezePersistence bool `json:"freezePersistence,omitempty"`
+	FreezePersistence bool `json:"freeze_persistence,omitempty"`
 }
 
 // ParseCode turns "UNAVAILABLE", "Unavailable" or "14" into a gRPC code.
@@ -132,4 +132,31 @@ func (k *knobs) thawed() <-chan struct{} {
 	defer k.mu.Unlock()
 
 	return k.frozen
+}
+
+// Names names what is in force, for people.
+func (f Faults) Names() []string {
+	var names []string
+
+	for _, x := range []struct {
+		on   bool
+		name string
+	}{
+		{f.DelayBefore > 0, "delay-before " + f.DelayBefore.String()},
+		{f.DelayAfter > 0, "delay-after " + f.DelayAfter.String()},
+		{f.DieBefore, "die-before"},
+		{f.DieAfter, "die-after"},
+		{f.DropResponse, "drop-response"},
+		{f.ErrorAfter, "error-after"},
+		{f.Refuse != "", "refuse " + f.Refuse},
+		{f.ApplyInProgress, "apply-in-progress"},
+		{f.MoveAfter, "move-after"},
+		{f.FreezePersistence, "freeze-persistence"},
+	} {
+		if x.on {
+			names = append(names, x.name)
+		}
+	}
+
+	return names
 }

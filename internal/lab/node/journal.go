@@ -32,12 +32,12 @@ const (
 // Apply is one line of a node's journal, applies.jsonl.
 type Apply struct {
 	Time   time.Time `json:"time"`
-	BootID string    `json:"bootId"`
+	BootID string    `json:"boot_id"`
 	Entry  string    `json:"entry"`
 	// Call numbers the calls of one boot from 1; zero when the line belongs to none.
 	Call   int    `json:"call,omitempty"`
 	Mode   string `json:"mode,omitempty"`
-	DryRun bool   `json:"dryRun,omitempty"`
+	DryRun bool   `json:"dry_run,omitempty"`
 	// SHA256 of the submitted (or written) bytes, in hex.
 	SHA256 string `json:"sha256,omitempty"`
 	Code   string `json:"code,omitempty"`

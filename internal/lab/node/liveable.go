@@ -42,7 +42,7 @@ func bootOnly(c *v1alpha1.Config) *v1alpha1.Config {
 	m.MachineTime, m.MachineInstall, m.MachineNetwork = nil, nil, nil
 	m.MachineSysfs, m.MachineSysctls, m.MachineKernel = nil, nil, nil
 	m.MachineLogging, m.MachineControlPlane, m.MachineKubelet = nil, nil, nil
-	m.MachineRegistries = v1alpha1.RegistriesConfig{} //lint:ignore SA1019 older configurations still carry it
+	m.MachineRegistries = v1alpha1.RegistriesConfig{} // older configurations still carry it
 	m.MachinePods, m.MachineSeccompProfiles = nil, nil
 	m.MachineNodeAnnotations, m.MachineNodeLabels, m.MachineNodeTaints = nil, nil, nil
 

@@ -153,7 +153,7 @@ func imageVersion(image string) (string, error) {
 	}
 
 	tag, _, _ = strings.Cut(tag, "@")
-	if !validVersion(tag) {
+	if !ValidVersion(tag) {
 		return "", fmt.Errorf("the tag %q is no version", tag)
 	}
 
@@ -169,8 +169,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// validVersion accepts v1.2.3 and v1.2.3-suffix.
-func validVersion(v string) bool {
+// ValidVersion says whether v names a Talos release: it accepts v1.2.3 and v1.2.3-suffix.
+func ValidVersion(v string) bool {
 	core, _, _ := strings.Cut(strings.TrimPrefix(v, "v"), "-")
 	parts := strings.Split(core, ".")
 
