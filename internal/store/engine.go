@@ -25,9 +25,8 @@ type engine interface {
 	// now is the time inside a transaction: the database's, or on SQLite the host's.
 	now(ctx context.Context, c *conn) (time.Time, error)
 
-	// lockShared and lockExclusive take one of the two locks that are no rows, until the transaction ends.
-	lockShared(ctx context.Context, c *conn, which advisory) error
-	lockExclusive(ctx context.Context, c *conn, which advisory) error
+	// lock takes the two locks that are no rows, in this order, until the transaction ends.
+	lock(ctx context.Context, c *conn, identities, installation lockMode) error
 
 	// identity is what this database is, apart from its content: the same text as long as it is the same database.
 	identity(ctx context.Context, c *conn) (string, error)
@@ -41,15 +40,6 @@ type engine interface {
 	migrate(ctx context.Context) error
 	close() error
 }
-
-// advisory names the locks that are taken shared by commitments and attempts and exclusively by what must stop them:
-// with row locks a revocation would starve behind many short transactions.
-type advisory int32
-
-const (
-	identitiesLock   advisory = 1
-	installationLock advisory = 2
-)
 
 // conn is one connection inside one transaction.
 type conn struct {

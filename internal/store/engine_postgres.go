@@ -184,13 +184,24 @@ func (e *postgresEngine) now(ctx context.Context, c *conn) (time.Time, error) {
 	return fromMicros(at[0]), nil
 }
 
-func (e *postgresEngine) lockShared(ctx context.Context, c *conn, which advisory) error {
-	_, err := c.exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock_shared(%d, %d)", advisorySpace, which))
-	return err
-}
-
-func (e *postgresEngine) lockExclusive(ctx context.Context, c *conn, which advisory) error {
-	_, err := c.exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d, %d)", advisorySpace, which))
+// lock takes advisory locks: shared by commitments and attempts, exclusively by what must stop them. PostgreSQL queues
+// them in order, so that an exclusive one is not overtaken; behind row locks it would starve.
+func (e *postgresEngine) lock(ctx context.Context, c *conn, identities, installation lockMode) error {
+	var calls []string
+	for key, mode := range []lockMode{identities, installation} {
+		switch mode {
+		case shared:
+			calls = append(calls, fmt.Sprintf("pg_advisory_xact_lock_shared(%d, %d)", advisorySpace, key+1))
+		case exclusive:
+			calls = append(calls, fmt.Sprintf("pg_advisory_xact_lock(%d, %d)", advisorySpace, key+1))
+		case unlocked:
+		}
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	// A SELECT list is evaluated from left to right: the order of locks holds.
+	_, err := c.exec(ctx, "SELECT "+strings.Join(calls, ", "))
 	return err
 }
 

@@ -296,8 +296,7 @@ func (e *sqliteEngine) now(context.Context, *conn) (time.Time, error) {
 }
 
 // A write transaction excludes every other one: there is nothing more to lock.
-func (e *sqliteEngine) lockShared(context.Context, *conn, advisory) error    { return nil }
-func (e *sqliteEngine) lockExclusive(context.Context, *conn, advisory) error { return nil }
+func (e *sqliteEngine) lock(context.Context, *conn, lockMode, lockMode) error { return nil }
 
 func (e *sqliteEngine) identity(context.Context, *conn) (string, error) {
 	return fmt.Sprintf("sqlite inode %d", e.ino), nil

@@ -34,6 +34,12 @@ type headFile struct {
 	lines   map[ledger.Scope]int64 // offset of each scope's line
 	read    int64                  // how much of the file lines covers
 	pending map[ledger.Scope]ledger.Head
+	written int64 // counts the flushes that wrote
+
+	// Syncing takes long and holds up nobody who only looks or writes: one sync serves every flush that wrote before it.
+	syncing sync.Mutex
+	synced  int64 // the flush up to which the file is lasting
+	broken  error // a sync failed: what the disk holds since is not known, and a later success would not tell
 }
 
 // headState is what the file says.
@@ -205,6 +211,7 @@ func (h *headFile) replace(s headState) error {
 		h.f = nil
 	}
 	h.pending = nil
+	h.written++ // whoever waits for a sync of the old file finds the new one, which is lasting
 	return writeAtomically(h.path, text)
 }
 

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"errors"
 	"io"
+	"os"
 
 	"github.com/clewops/clew/internal/ledger"
 )
@@ -20,31 +22,59 @@ func (h *headFile) note(heads ...ledger.Head) {
 	}
 }
 
-// flush writes what is pending and syncs it. A head that another process already moved further stays. What could not be
-// written stays pending.
+// flush writes what is pending and returns when it is lasting. A head that another process already moved further stays.
+// What could not be written stays pending.
 func (h *headFile) flush() error {
+	mine, err := h.write()
+	if err != nil {
+		return err
+	}
+	return h.sync(mine)
+}
+
+// write puts the pending heads into the file, and says how many flushes wrote so far.
+func (h *headFile) write() (int64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.pending) == 0 {
-		return nil
+		return h.written, nil
 	}
 	if err := h.lock(); err != nil {
-		return err
+		return 0, err
 	}
 	defer h.unlock()
 	if err := h.index(); err != nil {
-		return err
+		return 0, err
 	}
 	for _, head := range h.pending {
 		if err := h.move(head); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	if err := h.f.Sync(); err != nil {
-		return err
-	}
 	clear(h.pending)
-	return nil
+	h.written++
+	return h.written, nil
+}
+
+// sync returns when everything that was written up to the flush is lasting.
+func (h *headFile) sync(flush int64) error {
+	h.syncing.Lock()
+	defer h.syncing.Unlock()
+	for h.synced < flush && h.broken == nil {
+		h.mu.Lock()
+		f, upTo := h.f, h.written
+		h.mu.Unlock()
+		if f != nil {
+			if err := f.Sync(); errors.Is(err, os.ErrClosed) {
+				continue // the file was replaced by a new one meanwhile
+			} else if err != nil {
+				h.broken = err
+				break
+			}
+		}
+		h.synced = upTo
+	}
+	return h.broken
 }
 
 // seen gives what the file says of the scopes, of those that it knows, and the epoch it holds.

@@ -58,10 +58,7 @@ func (tx *Tx) take(l locks) error {
 			return err
 		}
 	}
-	if err := tx.lockAdvisory(identitiesLock, l.identities); err != nil {
-		return err
-	}
-	if err := tx.lockAdvisory(installationLock, l.installation); err != nil {
+	if err := tx.note(tx.store.engine.lock(tx.ctx, tx.conn, l.identities, l.installation)); err != nil {
 		return err
 	}
 	if l.rollout != "" {
@@ -93,15 +90,4 @@ func (tx *Tx) lockRow(query, id string) error {
 		return got, scan(&got)
 	})
 	return tx.note(err)
-}
-
-func (tx *Tx) lockAdvisory(which advisory, mode lockMode) error {
-	switch mode {
-	case shared:
-		return tx.note(tx.store.engine.lockShared(tx.ctx, tx.conn, which))
-	case exclusive:
-		return tx.note(tx.store.engine.lockExclusive(tx.ctx, tx.conn, which))
-	case unlocked:
-	}
-	return nil
 }
