@@ -69,10 +69,15 @@ func Commitment(f Facts) *refusal.Refusal { return run("commitment", commitment,
 // AttemptAllowed runs the comparisons of A in number order and returns the first refusal, nil when all hold.
 func AttemptAllowed(f Facts) *refusal.Refusal { return run("attempt", attempt, f, true) }
 
-// Precheck runs comparisons 1 and 6 alone, before anything is decrypted or any credential used. A plan that is already
-// committed is judged as its next attempt would be.
+// Precheck runs, before anything is decrypted or any credential used, the comparisons that need no reading of the machine:
+// 1 and 6, and 4 for a plan that has no operation yet, so that a machine that is held is said to be held even when it
+// cannot be reached. A plan that is already committed is judged as for a retry.
 func Precheck(f Facts) *refusal.Refusal {
-	return run("precheck", []comparison{{1, "", compare1}, {6, GuardGate, compare6}}, f, f.Existing != nil)
+	list := []comparison{{1, "", compare1}, {4, GuardScope, compare4}, {6, GuardGate, compare6}}
+	if f.Existing != nil {
+		list = []comparison{{1, "", compare1}, {6, GuardGate, compare6}}
+	}
+	return run("precheck", list, f, f.Existing != nil)
 }
 
 func run(transaction string, list []comparison, f Facts, isAttempt bool) *refusal.Refusal {

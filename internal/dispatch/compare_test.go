@@ -204,7 +204,8 @@ func TestComparisonsOfARetry(t *testing.T) {
 	runChanges(t, toRetry, AttemptAllowed, shared, onlyAttempt, onlyRetry)
 }
 
-// Before anything is decrypted only comparisons 1 and 6 are asked: as for the commitment, or as for the next attempt.
+// Before anything is decrypted only comparisons 1 and 6 are asked, as for the commitment or as for the next attempt, and
+// 4 for a plan without an operation.
 func TestPrecheck(t *testing.T) {
 	for name, good := range map[string]func() Facts{"to commit": toCommit, "committed": toAttempt} {
 		for _, c := range shared {
@@ -220,6 +221,10 @@ func TestPrecheck(t *testing.T) {
 	}
 	f := toCommit()
 	f.Evidence, f.Request = nil, Request{}
+	wantRefused(t, Precheck(f), holds, "")
+	f.Other = &Operation{ID: "op-other", State: Unresolved}
+	wantRefused(t, Precheck(f), 4, "scope-held")
+	f.Without = Without{GuardScope}
 	wantRefused(t, Precheck(f), holds, "")
 }
 

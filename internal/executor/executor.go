@@ -26,7 +26,8 @@ type Reads interface {
 // COMMIT is *refusal.Unknown, anything else is a failure. Neither Commit nor Attempt is ever repeated with the same
 // token: a lost one is looked up.
 type Transactions interface {
-	// Precheck runs comparisons 1 and 6 as they stand now, before anything is decrypted or any credential used.
+	// Precheck runs the comparisons that need no reading as they stand now, before anything is decrypted or any
+	// credential used.
 	Precheck(ctx context.Context, plan string) error
 	Commit(ctx context.Context, r dispatch.CommitRequest) (dispatch.Operation, error)
 	Attempt(ctx context.Context, r dispatch.AttemptRequest) (dispatch.AttemptResult, error)

@@ -193,6 +193,18 @@ func TestRevokedBeforeAnythingIsDecrypted(t *testing.T) {
 	})
 }
 
+// A machine that is held is said to be held, also while it cannot be reached.
+func TestI1HeldMachineThatCannotBeReached(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		plan, newer := r.m.Approved(r.w.Config("new")), r.m.Approved(r.w.Config("newer"))
+		r.node.fates = []fate{lostIn}
+		r.want(r.dispatched(plan), dispatch.Unresolved, 1, 0)
+		r.node.dead = true
+		_, err := r.dispatch(newer)
+		r.wantRefusal(err, 4)
+	})
+}
+
 func TestArtifactThatIsNotTheBoundOne(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		plan := r.m.Approved(r.w.Config("new"))

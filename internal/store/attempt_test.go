@@ -182,10 +182,12 @@ func TestAPrecheckComesBeforeAnythingIsDecrypted(t *testing.T) {
 		fine[dispatch.Machine](t)(w.Store.Freeze(ctx, w.Author, m.ID, "hands off"))
 		wantRefusal(t, w.Store.Precheck(ctx, plan.ID), 6, "gate-closed")
 		fine[dispatch.Machine](t)(w.Store.Unfreeze(ctx, w.Approver, m.ID, ""))
+		newer := m.Approved(w.Config("newer"))
 		op := m.Sending(p, plan)
 		if err := w.Store.Precheck(ctx, plan.ID); err != nil { // as for a retry
 			t.Fatal(err)
 		}
+		wantRefusal(t, w.Store.Precheck(ctx, newer.ID), 4, "scope-held")
 		m.Respond(op, 1, dispatch.RejectedDef)
 		wantRefusal(t, w.Store.Precheck(ctx, plan.ID), 0, "operation-exists")
 	})

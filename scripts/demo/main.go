@@ -126,7 +126,7 @@ func (d *demo) answerLost() error {
 	if err := sent.waitFor("sending"); err != nil {
 		return err
 	}
-	if err := d.expect(0, "lab", "fault", "client-worker-2", "cut"); err != nil {
+	if err := d.expect(0, "lab", "fault", "client:worker-2", "cut"); err != nil {
 		return err
 	}
 	if err := sent.expectExit(4); err != nil {
@@ -141,7 +141,7 @@ func (d *demo) answerLost() error {
 		return err
 	}
 	d.caption("The link is whole again. The outcome is settled on what can be shown.")
-	if err := d.expect(0, "lab", "fault", "client-worker-2", "heal"); err != nil {
+	if err := d.expect(0, "lab", "fault", "client:worker-2", "heal"); err != nil {
 		return err
 	}
 	settle := []string{"settle", op, "--wait", "90s"}
