@@ -365,15 +365,20 @@ func (s *tale) adopt() {
 	s.propose("p-adopt", KindAdopt, s.runs, nil)
 	s.approve("ben")
 	s.read("x1", ForAdoption, nil)
+	s.adoptNow("op-adopt")
+}
+
+// adoptNow records the adoption that the plan asks for.
+func (s *tale) adoptNow(id string) {
 	s.tell("adopted", taleMachine, EntryAdopted, s.executor("x1"), func(rev int64, _ time.Time) Body {
 		s.op = Operation{
-			ID: "op-adopt", Plan: s.plan.ID, Machine: "m-1", Kind: KindAdopt, State: Completed, Revision: rev, EndedRev: rev,
+			ID: id, Plan: s.plan.ID, Machine: "m-1", Kind: KindAdopt, State: Completed, Revision: rev, EndedRev: rev,
 			Owner: Owner{Instance: "x1", Generation: 1, Epoch: s.epoch},
 		}
 		s.standing.State, s.standing.Operation = PlanCommitted, s.op.ID
 		s.applied(rev)
 		return Body{
-			Operation: &s.op, PlanID: s.plan.ID, Standing: &s.standing, Machine: &s.m, Event: AdoptRecord, Token: "t-adopt",
+			Operation: &s.op, PlanID: s.plan.ID, Standing: &s.standing, Machine: &s.m, Event: AdoptRecord, Token: "t-" + id,
 			Evidence: s.seen.Basis, Identities: s.readIdentities(), Installation: s.installed,
 		}
 	})

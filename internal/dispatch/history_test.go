@@ -195,8 +195,10 @@ func (s *tale) release() {
 	})
 }
 
-func TestHistorySound(t *testing.T) {
-	for name, story := range sound {
+func TestHistorySound(t *testing.T) { testSound(t, sound) }
+
+func testSound(t *testing.T, stories map[string]func(*tale)) {
+	for name, story := range stories {
 		t.Run(name, func(t *testing.T) {
 			s := newTale(t)
 			began(s)
@@ -619,7 +621,9 @@ func (s *tale) revokeApproval() {
 	})
 }
 
-func TestHistoryFindsEachViolation(t *testing.T) {
+func TestHistoryFindsEachViolation(t *testing.T) { testViolations(t, violations) }
+
+func testViolations(t *testing.T, violations []violation) {
 	for _, v := range violations {
 		t.Run(fmt.Sprintf("I%d %s", v.invariant, v.name), func(t *testing.T) {
 			s := newTale(t)
