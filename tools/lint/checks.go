@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"honnef.co/go/tools/unused"
@@ -41,8 +42,11 @@ func position(pass *analysis.Pass, at token.Position) token.Pos {
 	return token.NoPos
 }
 
-// deferredClose says whether a finding is about "defer x.Close()".
-func deferredClose(pass *analysis.Pass, d analysis.Diagnostic) bool {
+// lettingGo are the functions that are deferred to let something go that may be gone already.
+var lettingGo = []string{"Close", "Remove", "RemoveAll", "Rollback"}
+
+// deferredLettingGo says whether a finding is about "defer x.Close()" and the like.
+func deferredLettingGo(pass *analysis.Pass, d analysis.Diagnostic) bool {
 	for _, f := range pass.Files {
 		if d.Pos < f.FileStart || d.Pos > f.FileEnd {
 			continue
@@ -54,7 +58,7 @@ func deferredClose(pass *analysis.Pass, d analysis.Diagnostic) bool {
 				return n != nil && n.Pos() <= d.Pos && d.Pos <= n.End()
 			}
 			selector, ok := stmt.Call.Fun.(*ast.SelectorExpr)
-			found = found || ok && selector.Sel.Name == "Close" && d.Pos >= stmt.Call.Fun.Pos()
+			found = found || ok && slices.Contains(lettingGo, selector.Sel.Name) && d.Pos >= stmt.Call.Fun.Pos()
 			return true
 		})
 		return found

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"go/ast"
 	"go/token"
 	"slices"
@@ -10,14 +11,15 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// ignorePrefix starts a comment that silences findings on its own line or the next: "//lint:ignore CHECK[,CHECK] why".
+// ignorePrefix starts a comment that silences findings: on its own line when it stands behind code, else on the next.
+// It reads "//lint:ignore CHECK[,CHECK] why".
 const ignorePrefix = "//lint:ignore"
 
 // ignore is one such comment.
 type ignore struct {
 	pos    token.Pos
 	file   string
-	line   int
+	line   int // that it speaks of
 	checks []string
 	reason string
 }
@@ -43,7 +45,7 @@ func honourIgnores(a *analysis.Analyzer) {
 	dropWhere(a, func(pass *analysis.Pass, d analysis.Diagnostic) bool {
 		at := pass.Fset.Position(d.Pos)
 		for _, ig := range ignores(pass) {
-			if ig.file == at.Filename && (ig.line == at.Line || ig.line+1 == at.Line) && slices.Contains(ig.checks, a.Name) {
+			if ig.file == at.Filename && ig.line == at.Line && slices.Contains(ig.checks, a.Name) {
 				used.Lock()
 				used.at[ig.pos] = true
 				used.Unlock()
@@ -75,12 +77,26 @@ func ignores(pass *analysis.Pass) []ignore {
 		for _, group := range f.Comments {
 			for _, c := range group.List {
 				if ig, ok := parseIgnore(pass.Fset, c); ok {
+					if standsAlone(pass, c) {
+						ig.line++
+					}
 					list = append(list, ig)
 				}
 			}
 		}
 	}
 	return list
+}
+
+// standsAlone says whether nothing but space is before a comment on its line.
+func standsAlone(pass *analysis.Pass, c *ast.Comment) bool {
+	at := pass.Fset.Position(c.Pos())
+	text, err := pass.ReadFile(at.Filename)
+	if err != nil || at.Offset > len(text) {
+		return false
+	}
+	before := text[:at.Offset]
+	return len(bytes.TrimSpace(before[bytes.LastIndexByte(before, '\n')+1:])) == 0
 }
 
 func parseIgnore(fset *token.FileSet, c *ast.Comment) (ignore, bool) {

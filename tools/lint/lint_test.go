@@ -60,6 +60,8 @@ func drops(path string) {
 		return
 	}
 	defer f.Close()
+	defer os.Remove(path)
+	defer os.Chdir(path) // want errcheck
 	g, err := os.Create(path)
 	if err != nil {
 		return
@@ -109,6 +111,7 @@ func ignored(path string) {
 	//lint:ignore errcheck it is a test of this comment
 	os.Remove(path)
 	os.Remove(path) //lint:ignore errcheck as above
+	os.Remove(path) // want errcheck
 	//lint:ignore errcheck
 	os.Remove(path) // the directive above is reported: it has no reason
 	//lint:ignore nosuchcheck because

@@ -72,11 +72,11 @@ var errcheckExcluded = []string{
 	"(*net/http.Server).Close", "(*google.golang.org/grpc.ClientConn).Close",
 }
 
-// errcheckAnalyzer leaves out deferred closing, too, which is how things that were only read are let go; what was
-// written is closed in the open.
+// errcheckAnalyzer leaves out deferred closing and removing, too: that is how things are let go that were only read, or
+// that may be gone already. What was written is closed in the open.
 func errcheckAnalyzer() *analysis.Analyzer {
 	errcheck.DefaultExcludedSymbols = append(errcheck.DefaultExcludedSymbols, errcheckExcluded...)
-	dropWhere(errcheck.Analyzer, deferredClose)
+	dropWhere(errcheck.Analyzer, deferredLettingGo)
 	return errcheck.Analyzer
 }
 
