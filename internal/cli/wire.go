@@ -38,10 +38,7 @@ func (a *app) open(ctx context.Context) (*store.Store, error) {
 	if a.wired.store != nil {
 		return a.wired.store, nil
 	}
-	if a.flags.server != "" {
-		return nil, usagef("--server: this version works on a store; use --store with a SQLite file or a PostgreSQL URL")
-	}
-	l, err := a.storeLocation()
+	l, err := a.place()
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +62,18 @@ func (a *app) open(ctx context.Context) (*store.Store, error) {
 	return st, nil
 }
 
+// place is where the store is.
+func (a *app) place() (config.Location, error) {
+	if a.flags.server != "" {
+		return config.Location{}, usagef("--server: this version works on a store; use --store with a SQLite file or a PostgreSQL URL")
+	}
+	return a.storeLocation()
+}
+
 // openExisting opens the store for looking. ok is false when it is a SQLite file that does not exist yet: looking
 // creates nothing.
 func (a *app) openExisting(ctx context.Context) (st *store.Store, ok bool, err error) {
-	l, err := a.storeLocation()
+	l, err := a.place()
 	if err != nil {
 		return nil, false, err
 	}
