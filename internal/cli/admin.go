@@ -17,7 +17,7 @@ func newAdminCommand(a *app) *cobra.Command {
 		Short:   "People, tokens, roles, keeping times, recovery after a restore",
 		GroupID: groupServer,
 	}
-	c.AddCommand(newIdentityCommand(a), newTokenCommand(a), newRoleCommand(a), newRecoveryCommand(a),
+	c.AddCommand(newIdentityCommand(a), newTokenCommand(a), newRoleCommand(a), newRetentionCommand(a), newRecoveryCommand(a),
 		newCheckpointCommand(a), newExportCommand(a))
 	return c
 }

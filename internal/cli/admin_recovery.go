@@ -144,6 +144,11 @@ settle time to have passed since the first such reading; it is waited for until 
 			}
 			d := decision{what: fmt.Sprintf("mark %d machines %s", len(machines), mark), word: string(mark), command: "clew admin recovery mark NAME " + string(mark) + " --reason TEXT"}
 			return a.recovering(c, reason, d, func(ctx context.Context, st *store.Store, who store.Who) error {
+				for _, m := range machines { // the settle time of each runs from its first reading
+					if err := a.readForRecovery(ctx, st, m); err != nil {
+						return err
+					}
+				}
 				for _, m := range machines {
 					if err := a.markMachine(ctx, st, who, m, mark, reason, wait); err != nil {
 						return err

@@ -291,7 +291,7 @@ func otherText(e ledger.Entry, b dispatch.Body) string {
 		dispatch.EntryRecoveryEntered:  "recovery entered: nothing from before authorizes any more",
 		dispatch.EntryRecoveryLeft:     "recovery left",
 		dispatch.EntryClockStep:        "clock step recorded",
-		dispatch.EntryRetention:        "keeping times changed",
+		dispatch.EntryRetention:        "what was kept long enough was dropped",
 		dispatch.EntryReleased:         "released after the restore",
 		dispatch.EntryRecovery:         "marked after the restore",
 	}

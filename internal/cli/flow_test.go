@@ -187,6 +187,7 @@ func TestDriftIsSeenAdoptedAndReverted(t *testing.T) {
 // TestALostAnswerStaysUnresolved: the node applies too late for its answer. Nothing is guessed; a newer plan waits; a person
 // decides after the settle time.
 func TestALostAnswerStaysUnresolved(t *testing.T) {
+	t.Parallel() // it waits for the settle time
 	h := imported(t)
 	n := worker(t, "worker-2")
 	plan := h.planned("-n", "worker-2", "-p", label("lost", "answer"), "--transport-deadline", "2s")
