@@ -54,7 +54,9 @@ func stopped(pid int) bool {
 	return err == nil && fields[0] == "T"
 }
 
-// startIn starts cmd in a named network namespace. A child inherits the namespace of the thread that forks it.
+// startIn starts cmd in a named network namespace. A child inherits the namespace of the thread that forks it; the
+// thread then returns to its own. Leaving it behind would not do: when it is the process's first thread it outlives its
+// goroutine, and /proc/self would show the wrong namespace from then on.
 func startIn(netns string, cmd *exec.Cmd) error {
 	if netns == "" {
 		return cmd.Start()
@@ -66,20 +68,30 @@ func startIn(netns string, cmd *exec.Cmd) error {
 	}
 	defer target.Close()
 
-	errs := make(chan error)
+	runtime.LockOSThread()
 
-	go func() {
-		// The thread is never unlocked: it ends with this goroutine, and nobody else finds himself in that namespace.
-		runtime.LockOSThread()
+	own, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		runtime.UnlockOSThread()
 
-		if err := unix.Setns(int(target.Fd()), unix.CLONE_NEWNET); err != nil {
-			errs <- fmt.Errorf("entering the network namespace %s: %w", netns, err)
+		return err
+	}
+	defer own.Close()
 
-			return
-		}
+	if err := unix.Setns(int(target.Fd()), unix.CLONE_NEWNET); err != nil {
+		runtime.UnlockOSThread()
 
-		errs <- cmd.Start()
-	}()
+		return fmt.Errorf("entering the network namespace %s: %w", netns, err)
+	}
 
-	return <-errs
+	started := cmd.Start()
+
+	if err := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); err != nil {
+		// Still locked: nobody else finds himself in that namespace.
+		return errors.Join(started, fmt.Errorf("returning from the network namespace %s: %w", netns, err))
+	}
+
+	runtime.UnlockOSThread()
+
+	return started
 }
