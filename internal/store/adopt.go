@@ -43,9 +43,6 @@ func (tx *Tx) adopt(b binding, by dispatch.Owner, basis int64) (dispatch.Operati
 	if err := tx.checkInstance("adoption", by); err != nil {
 		return dispatch.Operation{}, err
 	}
-	if err := tx.gate("commit"); err != nil {
-		return dispatch.Operation{}, err
-	}
 	return tx.recordAdoption(b, f, by)
 }
 

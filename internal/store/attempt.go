@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/clewops/clew/internal/dispatch"
@@ -15,6 +16,9 @@ import (
 //
 // The send guard's clock starts before the call: Attempt.StartedAt is the store's time, not the sender's.
 func (s *Store) Attempt(ctx context.Context, q dispatch.AttemptRequest) (dispatch.AttemptResult, error) {
+	if q.Token == "" {
+		return dispatch.AttemptResult{}, errNoToken
+	}
 	b, err := s.bindingOfOperation(ctx, q.Operation)
 	if err != nil {
 		return dispatch.AttemptResult{}, err
@@ -166,15 +170,21 @@ func (tx *Tx) moveRefused(b binding, by dispatch.Owner, r *refusal.Refusal) erro
 	return err
 }
 
+// errNoToken: without a token, a COMMIT whose answer is lost could never be looked up.
+var errNoToken = errors.New("store: the transaction has no token")
+
 // FindToken says whether the commitment or the attempt with this token took effect. It waits, under the machine's scope
 // lock, for a COMMIT in flight. Sendable is judged in the same transaction: a look-up takes time, in which the operation
 // may have moved on.
 func (s *Store) FindToken(ctx context.Context, machine, token string, by dispatch.Owner) (dispatch.Found, error) {
 	var f dispatch.Found
+	if token == "" {
+		return f, errNoToken
+	}
 	l := locks{machines: []string{machine}, installation: shared}
 	err := s.update(ctx, l, "the look-up of a token", func(tx *Tx) error {
 		f = dispatch.Found{}
-		a, err := tx.attemptByToken(token)
+		a, err := tx.attemptByToken(machine, token)
 		if err != nil {
 			return err
 		}
@@ -187,7 +197,7 @@ func (s *Store) FindToken(ctx context.Context, machine, token string, by dispatc
 			f.Sendable, err = tx.mine(op, *a, by)
 			return err
 		}
-		op, err := tx.oneOperation(` WHERE token = $1`, token)
+		op, err := tx.oneOperation(` WHERE machine = $1 AND token = $2`, machine, token)
 		if op != nil {
 			f = dispatch.Found{Found: true, Operation: op}
 		}

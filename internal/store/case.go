@@ -95,9 +95,13 @@ func (tx *Tx) caseOf(op dispatch.Operation) (dispatch.Case, error) {
 }
 
 // change runs fn on an operation's case under the locks of everything that may move it, and returns the operation as fn
-// left it in the case.
+// left it in the case. An operation that the store does not hold, as after a restore, is a refusal "unknown-operation".
 func (s *Store) change(ctx context.Context, opID, what string, fn func(tx *Tx, c *dispatch.Case, b binding) error) (dispatch.Operation, error) {
 	b, err := s.bindingOfOperation(ctx, opID)
+	if errors.Is(err, ErrNotFound) {
+		// A refusal: a failure would be tried again, and it will not come back.
+		return dispatch.Operation{}, refusal.New("operation", "unknown-operation", err.Error(), "clew log")
+	}
 	if err != nil {
 		return dispatch.Operation{}, err
 	}

@@ -113,7 +113,7 @@ func (tx *Tx) gate(name string) error {
 	return tx.store.cfg.Gate(tx.ctx, name)
 }
 
-// Precheck runs comparisons 1 and 6 as they stand now, so that nothing is decrypted and no credential used for a plan
+// Precheck runs the comparisons that need no reading (dispatch.Precheck) as they stand now, so that nothing is decrypted and no credential used for a plan
 // that fails them. It holds nothing: the commitment compares again. A refusal is recorded.
 func (s *Store) Precheck(ctx context.Context, planID string) error {
 	b, err := s.bindingOfPlan(ctx, planID)
@@ -143,6 +143,9 @@ func (s *Store) Precheck(ctx context.Context, planID string) error {
 // dispatch commitment boundary. It returns the operation; a *refusal.Refusal, which is recorded, when a comparison does
 // not hold; a *refusal.Unknown when the COMMIT's answer was lost (look the token up); or a failure.
 func (s *Store) Commit(ctx context.Context, q dispatch.CommitRequest) (dispatch.Operation, error) {
+	if q.Token == "" {
+		return dispatch.Operation{}, errNoToken
+	}
 	b, err := s.bindingOfPlan(ctx, q.Plan)
 	if err != nil {
 		return dispatch.Operation{}, err

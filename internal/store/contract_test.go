@@ -130,8 +130,8 @@ func TestADispatchFromPlanToCompletion(t *testing.T) {
 func TestWhatDoesNotExistIsSaidSo(t *testing.T) {
 	world.Each(t, func(t *testing.T, w *world.World) {
 		p := w.Process()
-		_, commit := w.Store.Commit(ctx, dispatch.CommitRequest{Plan: "p-none", By: p.Owner()})
-		_, attempt := w.Store.Attempt(ctx, dispatch.AttemptRequest{Operation: "op-none", By: p.Owner()})
+		_, commit := w.Store.Commit(ctx, dispatch.CommitRequest{Plan: "p-none", By: p.Owner(), Token: world.Token()})
+		_, attempt := w.Store.Attempt(ctx, dispatch.AttemptRequest{Operation: "op-none", By: p.Owner(), Token: world.Token()})
 		_, machine := w.Store.Machine(ctx, "none")
 		_, _, approve := w.Store.Approve(ctx, w.Approver, "p-none", store.ApproveOptions{})
 		for name, err := range map[string]error{"commit": commit, "attempt": attempt, "machine": machine, "approve": approve} {

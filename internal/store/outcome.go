@@ -12,7 +12,8 @@ import (
 // RecordResponse records what the sender saw of an attempt: once, in any state. The same response again changes nothing,
 // another one is refused. It moves the operation only for the current attempt, by the owner, from sending; a rejection
 // that completes a set of rejections also ends an unresolved one. A response that comes after the end raises an alert, and
-// one whose attempt has no row (after a restore) is kept as an orphan fact. Only the sender records it.
+// one whose attempt has no row (after a restore) is kept as an orphan fact. Only the sender records it. Where even the
+// operation is gone it is refused as "unknown-operation", and RecordOrphan keeps it.
 func (s *Store) RecordResponse(ctx context.Context, operation string, attempt int, by dispatch.Owner, r dispatch.Response) (dispatch.Operation, error) {
 	return s.change(ctx, operation, "the response to an attempt", func(tx *Tx, c *dispatch.Case, b binding) error {
 		a := attemptNumber(c, attempt)

@@ -189,6 +189,8 @@ func TestAResponseWithoutItsAttemptIsKept(t *testing.T) {
 	world.Each(t, func(t *testing.T, w *world.World) {
 		m, p := w.Machine("w1"), w.Process()
 		op := m.Commit(p, m.Approved(w.Config("next")))
+		_, err := w.Store.RecordResponse(ctx, "op-gone", 2, op.Owner, world.Response(dispatch.RejectedDef))
+		wantRefusal(t, err, refusal.None, "unknown-operation")
 		for range 2 {
 			fine[dispatch.Operation](t)(w.Store.RecordResponse(ctx, op.ID, 1, op.Owner, world.Response(dispatch.Accepted)))
 			if err := w.Store.RecordOrphan(ctx, m.ID, "op-gone", 2, op.Owner, world.Response(dispatch.RejectedDef)); err != nil {

@@ -102,9 +102,10 @@ func (tx *Tx) attempts(operation string) ([]dispatch.Attempt, error) {
 	return list(tx, scanAttempt, selectAttempt+` WHERE a.operation = $1 ORDER BY a.number`, operation)
 }
 
-// attemptByToken is the attempt that a transaction with this token recorded, nil when there is none.
-func (tx *Tx) attemptByToken(token string) (*dispatch.Attempt, error) {
-	a, err := scanAttempt(tx.row(selectAttempt+` WHERE a.token = $1`, token).Scan)
+// attemptByToken is the machine's attempt that a transaction with this token recorded, nil when there is none.
+func (tx *Tx) attemptByToken(machine, token string) (*dispatch.Attempt, error) {
+	a, err := scanAttempt(tx.row(selectAttempt+` JOIN operations o ON o.id = a.operation WHERE o.machine = $1 AND a.token = $2`,
+		machine, token).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
