@@ -288,10 +288,11 @@ func applyDurability(t *testing.T, r *rig, w *lab.Node) {
 			t.Error("the change survived the power cut")
 		}
 	})
-	fact(t, "A21", "once written to STATE it survives a power cut; the journal shows the OK first", func(t *testing.T) {
+	fact(t, "A21", "the change is accepted first and written to STATE afterwards; from then on it survives a power cut", func(t *testing.T) {
 		data := marked(r.current(t, w), "kept")
 		r.mustApply(t, w, data)
 		eventually(t, "the change to be persisted", func() bool { return persisted(t, w, 1) })
+		wantOrder(t, w, "landed", "persisted")
 
 		if err := w.Kill(t.Context()); err != nil {
 			t.Fatal(err)
@@ -307,6 +308,25 @@ func applyDurability(t *testing.T, r *rig, w *lab.Node) {
 			t.Error("the change was lost")
 		}
 	})
+}
+
+// wantOrder expects the newest journal line of one kind before the newest of another.
+func wantOrder(t *testing.T, n *lab.Node, first, second string) {
+	t.Helper()
+
+	all, err := n.Applies()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	newest := map[string]int{}
+	for i, a := range all {
+		newest[a.Entry] = i + 1
+	}
+
+	if newest[first] == 0 || newest[first] >= newest[second] {
+		t.Errorf("the newest %q is line %d, the newest %q line %d", first, newest[first], second, newest[second])
+	}
 }
 
 // persisted says whether the newest boot has written this version of the persistent configuration.

@@ -73,7 +73,7 @@ type Lab struct {
 
 // Up makes a lab and waits until every node is running and ready. On an error nothing is left behind.
 //
-// Errors: ErrAlreadyUp, *NotOfferedError, or whatever went wrong while starting.
+// Errors: *OrderError for a Config that cannot be, ErrAlreadyUp, *NotOfferedError, or whatever went wrong while starting.
 func Up(ctx context.Context, cfg Config) (*Lab, error) {
 	return up(ctx, cfg)
 }

@@ -20,9 +20,17 @@ import (
 // helperVariable makes the test binary a program that makes a lab and then waits to be killed.
 const helperVariable = "CLEW_LAB_TEST_HELPER"
 
-// helper is that program: "tied DIR" or "free DIR", with the link mode of its second word.
+// helper is that program: "tied MODE DIR" or "free MODE DIR"; "send NODE DIR" is for a measurement.
 func helper(order string) int {
 	f := strings.Fields(order)
+
+	if f[0] == "send" {
+		if err := sender(f[1], f[2]); err != nil {
+			return 1
+		}
+
+		return 0
+	}
 
 	exe, err := os.Executable()
 	if err != nil {

@@ -50,18 +50,26 @@ func (cfg Config) withDefaults() (Config, error) {
 	switch cfg.Links {
 	case LinksNone, LinksUserland:
 		if cfg.Rate != "" {
-			return cfg, fmt.Errorf("a rate needs links of kind %s", LinksNetns)
+			return cfg, orderErrorf("a rate needs links of kind %s", LinksNetns)
 		}
 	case LinksNetns:
 		if err := netnsOffered(); err != nil {
 			return cfg, err
 		}
 	default:
-		return cfg, fmt.Errorf("there is no kind of links %q; there are %s, %s and %s", cfg.Links, LinksNone, LinksUserland, LinksNetns)
+		return cfg, orderErrorf("there is no kind of links %q; there are %s, %s and %s", cfg.Links, LinksNone, LinksUserland, LinksNetns)
 	}
 
 	if cfg.Workers < 0 || cfg.Workers >= maxNodes {
-		return cfg, fmt.Errorf("a lab has 1 to %d workers", maxNodes-1)
+		return cfg, orderErrorf("a lab has 1 to %d workers", maxNodes-1)
+	}
+
+	if !node.ValidVersion(cfg.Version) {
+		return cfg, orderErrorf("%q is no Talos version; one looks like %s", cfg.Version, version.Tag)
+	}
+
+	if cfg.Timing.Stop < 0 || cfg.Timing.Gap < 0 || cfg.Timing.Boot < 0 {
+		return cfg, orderErrorf("times are not negative")
 	}
 
 	if cfg.Exe == "" || cfg.Dir == "" {
