@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/siderolabs/talos/pkg/machinery/client"
+
 	"github.com/clewops/clew/internal/lab"
 )
 
@@ -48,6 +50,43 @@ func helper(order string) int {
 
 	fmt.Println("up")
 	select {}
+}
+
+// sender is a client that connects, waits for a line, sends what lies in the node's directory and never gives up.
+func sender(name, dir string) error {
+	ctx := context.Background()
+
+	l, err := lab.Open(dir)
+	if err != nil {
+		return err
+	}
+
+	n, err := l.Node(name)
+	if err != nil {
+		return err
+	}
+
+	c, err := client.New(ctx, client.WithConfigFromFile(l.Talosconfig()), client.WithEndpoints(n.Address()))
+	if err != nil {
+		return err
+	}
+
+	// The connection has to be there before the network breaks.
+	if _, err := c.Version(ctx); err != nil {
+		return err
+	}
+
+	data, err := os.ReadFile(filepath.Join(n.Dir(), "small.yaml"))
+	if err != nil {
+		return err
+	}
+
+	fmt.Println("ready")
+	bufio.NewReader(os.Stdin).ReadString('\n') //nolint:errcheck // whatever comes means go
+
+	_, err = apply(ctx, c, applyRequest(noReboot, data))
+
+	return err
 }
 
 // startHelper runs the helper until its lab is up.

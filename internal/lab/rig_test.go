@@ -364,3 +364,11 @@ func fact(t *testing.T, id, claim string, check func(t *testing.T)) {
 		check(t)
 	})
 }
+
+func needRoot(t *testing.T) {
+	t.Helper()
+
+	if os.Geteuid() != 0 {
+		t.Skip("network namespaces need root")
+	}
+}

@@ -3,7 +3,6 @@ package lab_test
 import (
 	"context"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -17,14 +16,6 @@ import (
 
 	"github.com/clewops/clew/internal/lab"
 )
-
-func needRoot(t *testing.T) {
-	t.Helper()
-
-	if os.Geteuid() != 0 {
-		t.Skip("network namespaces need root")
-	}
-}
 
 // netstat asks one node for its sockets the way Clew does.
 func netstat(ctx context.Context, c *client.Client) ([]*machine.ConnectRecord, error) {

@@ -3,11 +3,11 @@ package lab_test
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
+	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
 	configres "github.com/siderolabs/talos/pkg/machinery/resources/config"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
@@ -110,9 +112,23 @@ func (m measurement) run(t *testing.T) {
 	}
 }
 
+// small is a configuration without its comments, and so of a size that fits into few segments.
+func small(t *testing.T, data []byte) []byte {
+	t.Helper()
+
+	cfg, err := configloader.NewFromBytes(data)
+	must(t, err)
+
+	b, err := cfg.EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
+	must(t, err)
+	t.Logf("%d bytes", len(b))
+
+	return b
+}
+
 func throughEndpoint(deadline time.Duration) func(*testing.T, *rig, *lab.Node) func() error {
 	return func(t *testing.T, r *rig, n *lab.Node) func() error {
-		data := marked(r.current(t, n), "measured")
+		data := small(t, r.current(t, n))
 
 		return func() error {
 			ctx, cancel := withDeadline(on(t, n), deadline)
@@ -147,7 +163,7 @@ func direct(deadline time.Duration, dial client.OptionFunc) func(*testing.T, *ri
 		cfg, err := get(t.Context(), c, configres.ActiveID)
 		must(t, err)
 
-		data := marked(bytesOf(t, cfg), "measured")
+		data := small(t, bytesOf(t, cfg))
 
 		return func() error {
 			ctx, cancel := withDeadline(t.Context(), deadline)
@@ -181,6 +197,8 @@ func userTimeout(limit time.Duration) client.OptionFunc {
 
 // killed sends from a process of its own, which is killed after a while.
 func killed(t *testing.T, r *rig, n *lab.Node) func() error {
+	must(t, os.WriteFile(filepath.Join(n.Dir(), "small.yaml"), small(t, r.current(t, n)), 0o600))
+
 	cmd := exec.Command(testBinary(t))
 	cmd.Env = append(os.Environ(), helperVariable+"=send "+n.Name()+" "+r.Dir())
 
@@ -206,41 +224,4 @@ func killed(t *testing.T, r *rig, n *lab.Node) func() error {
 
 		return cmd.Wait()
 	}
-}
-
-// sender is the process that killed starts: it connects, waits for a line, sends and never gives up.
-func sender(name, dir string) error {
-	ctx := context.Background()
-
-	l, err := lab.Open(dir)
-	if err != nil {
-		return err
-	}
-
-	n, err := l.Node(name)
-	if err != nil {
-		return err
-	}
-
-	c, err := client.New(ctx, client.WithConfigFromFile(l.Talosconfig()), client.WithEndpoints(n.Address()))
-	if err != nil {
-		return err
-	}
-
-	cfg, err := get(ctx, c, configres.ActiveID)
-	if err != nil {
-		return err
-	}
-
-	data, err := cfg.Provider().Bytes()
-	if err != nil {
-		return err
-	}
-
-	fmt.Println("ready")
-	bufio.NewReader(os.Stdin).ReadString('\n') //nolint:errcheck // whatever comes means go
-
-	_, err = apply(ctx, c, applyRequest(noReboot, data))
-
-	return err
 }
