@@ -130,7 +130,7 @@ func (n *Node) restart(ctx context.Context, opts RestartOptions) error {
 
 // waitReady gives up early when the process has ended: it will not become ready any more.
 func (n *Node) waitReady(ctx context.Context) error {
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
 
 	for {

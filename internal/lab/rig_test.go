@@ -305,7 +305,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 
 	for !cond() {
 		select {
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		case <-deadline:
 			t.Fatalf("waited for %s", what)
 		}

@@ -80,6 +80,10 @@ func (p *persistence) write(ctx context.Context) {
 	}
 
 	version, bytes := p.boot.configVersion(ctx, configres.PersistentID)
+	if version == 0 {
+		return // the boot is ending: nothing may be written in place of what cannot be read
+	}
+
 	if err := writeState(p.boot.settings, configFile, bytes); err != nil {
 		p.boot.log.Error("machine configuration not persisted", "error", err)
 
