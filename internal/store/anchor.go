@@ -9,8 +9,6 @@ import (
 )
 
 const (
-	// anchorEvery is how often an open store looks for heads that are not anchored. The contract says at least every
-	// minute.
 	anchorEvery = 30 * time.Second
 
 	// anchorsPerEntry bounds one entry; a large backlog takes several.
@@ -80,7 +78,7 @@ func (s *Store) startAnchoring() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.anchorer.Go(func() {
-		t := time.NewTicker(anchorEvery)
+		t := time.NewTicker(s.cfg.AnchorEvery)
 		defer t.Stop()
 		for {
 			select {

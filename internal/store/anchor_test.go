@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/clewops/clew/internal/dispatch"
 	"github.com/clewops/clew/internal/ledger"
@@ -92,4 +94,28 @@ func TestAnAnchorWaitsForNoMachine(t *testing.T) {
 	if h := anchoredHeads(t, s)[machineScope(testMachine)]; h.Revision != 1 {
 		t.Fatalf("anchored %+v: only what was committed counts", h)
 	}
+}
+
+// An open store anchors by itself what it wrote, without being asked or closed.
+func TestAnOpenStoreAnchorsByItself(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, p storetest.Place) {
+		s := openAt(t, p, func(c *Config) { c.AnchorEvery = time.Millisecond })
+		write(t, s, testScope, 1)
+		left := func() (n int) {
+			err := s.view(context.Background(), func(tx *Tx) error {
+				heads, err := tx.unanchored(10)
+				n = len(heads)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for deadline := time.Now().Add(time.Minute); left() > 0; runtime.Gosched() {
+			if time.Now().After(deadline) {
+				t.Fatal("it was not anchored")
+			}
+		}
+	})
 }

@@ -181,7 +181,7 @@ func (s *Store) FindToken(ctx context.Context, machine, token string, by dispatc
 	if token == "" {
 		return f, errNoToken
 	}
-	l := locks{machines: []string{machine}, installation: shared}
+	l := locks{machines: []string{machine}, installation: shared, remember: true}
 	err := s.update(ctx, l, "the look-up of a token", func(tx *Tx) error {
 		f = dispatch.Found{}
 		a, err := tx.attemptByToken(machine, token)

@@ -33,6 +33,10 @@ type locks struct {
 	// guarded marks the commitment and the attempt: they fail when the store looks restored or the clock is behind
 	// the machine's or the installation's last entry, and the head file is synced after their COMMIT.
 	guarded bool
+
+	// remember syncs the head file after the COMMIT of a transaction that is not guarded: the look-up after a lost answer
+	// saw what the lost transaction left, and a send may follow it.
+	remember bool
 }
 
 func machineScope(id string) ledger.Scope { return ledger.Scope{Kind: ledger.Machine, ID: id} }

@@ -34,6 +34,10 @@ type Config struct {
 	// Log hears of what failed beside the work that was asked for, such as an anchor; nil hears nothing.
 	Log *slog.Logger
 
+	// AnchorEvery is how often an open store looks for heads that are not anchored; 0 is 30 s. The contract says at least
+	// every minute, and tests that compare states want it longer.
+	AnchorEvery time.Duration
+
 	// Gate, when set, is called inside the commitment ("commit") and the attempt ("attempt") after every comparison,
 	// with their locks held. Only drills set it. An error rolls back.
 	Gate func(ctx context.Context, name string) error
@@ -69,6 +73,9 @@ type Who struct {
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
+	}
+	if cfg.AnchorEvery == 0 {
+		cfg.AnchorEvery = anchorEvery
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -209,7 +216,7 @@ func (s *Store) committed(tx *Tx, l locks) {
 			break
 		}
 	}
-	if !l.guarded {
+	if !l.guarded && !l.remember {
 		return
 	}
 	if err := s.syncHeads(tx, l.machines); err != nil {

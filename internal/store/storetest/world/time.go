@@ -31,6 +31,7 @@ func (w *World) Pass(d time.Duration) {
 		`UPDATE approvals SET at = at - $1`,
 		`UPDATE operations SET verify_until = verify_until - $1 WHERE verify_until > 0`,
 		`UPDATE plans SET expires_at = expires_at - $1`,
+		`UPDATE installation SET entered_at = entered_at - $1, last_before = last_before - $1 WHERE entered_at > 0`,
 	} {
 		_, err := db.Exec(q, d.Microseconds())
 		w.no(err)

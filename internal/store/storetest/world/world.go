@@ -85,7 +85,8 @@ func New(t testing.TB, p storetest.Place, adjust ...func(*store.Config)) *World 
 // Open opens the world's store once more, as another process would. It is closed when the test ends.
 func (w *World) Open(adjust ...func(*store.Config)) *store.Store {
 	w.T.Helper()
-	cfg := store.Config{Location: w.Place.Location, StateDir: w.Place.StateDir}
+	// Nothing but the test writes, however long it takes: a background anchor would move heads that it compares.
+	cfg := store.Config{Location: w.Place.Location, StateDir: w.Place.StateDir, AnchorEvery: time.Hour}
 	if w.clock != nil {
 		cfg.Clock = w.clock.now
 	}
