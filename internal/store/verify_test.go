@@ -301,7 +301,8 @@ func TestVerifyFindsChangedHeads(t *testing.T) {
 			}
 			for _, column := range x.columns("scopes") {
 				old := x.one(`SELECT `+column+` FROM scopes WHERE kind = $1 AND id = $2`, h.Scope.Kind, h.Scope.ID)
-				for _, value := range changes(column, old)[:2] {
+				values := changes(column, old)
+				for _, value := range values[:min(len(values), 2)] {
 					t.Run(fmt.Sprintf("%s %s %.12v", h.Scope, column, value), func(t *testing.T) {
 						x.undo(func() {
 							x.exec(`UPDATE scopes SET `+column+` = $3 WHERE kind = $1 AND id = $2`, h.Scope.Kind, h.Scope.ID, value)
