@@ -147,7 +147,7 @@ func compare1(f Facts, isAttempt bool) (string, string) {
 	return "", ""
 }
 
-// compare2: artifact, assignment, operation, mode, route, parameters unchanged; the baseline is the bound one. I14
+// compare2: artifact, assignment, operation, mode, route, parameters unchanged; the baseline is the bound one. I4 I9 I14
 func compare2(f Facts, _ bool) (string, string) {
 	p, q, m := f.Plan, f.Request, f.Machine
 	switch {

@@ -28,7 +28,7 @@ func JudgePostconditions(p Plan, m Machine, sendBoot string, r Reading) (Judgeme
 		return NotComplete, fmt.Sprintf("the node is %s: what it shows is not final", r.Stage)
 	case r.ClusterID != p.ClusterID || r.NodeID != p.NodeID:
 		return Contradicts, "another machine answers"
-	case r.Role != m.Assignment.Role || m.AssignmentRevision != p.AssignmentRevision:
+	case r.Role != m.Assignment.Role || m.AssignmentRevision != p.AssignmentRevision: // I9
 		return Contradicts, "the machine's assignment is not the bound one"
 	case r.Stage != p.Post.Stage:
 		return Contradicts, fmt.Sprintf("stage is %s, demanded is %s", r.Stage, p.Post.Stage)

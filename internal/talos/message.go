@@ -27,7 +27,7 @@ var (
 )
 
 // cleanMessage is the text of an error of Talos' libraries on one line, without values that may be secret: of unknown
-// keys only the names stay, values of the wrong type are left out, and so is whatever hidden names or looks secret.
+// keys only the names stay, values of the wrong type are left out, and so is whatever hidden names or looks secret. I7
 func cleanMessage(err error, hidden [][]byte) string {
 	s := err.Error()
 	if before, after, found := strings.Cut(s, unknownKeys); found {

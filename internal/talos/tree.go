@@ -145,7 +145,7 @@ func markSecrets(tree, masked any) any {
 	return tree
 }
 
-// secretLeaf says whether the leaf at path is not to be shown.
+// secretLeaf says whether the leaf at path is not to be shown. I7
 func secretLeaf(path []string, l leaf) bool {
 	switch {
 	case l.secret:
