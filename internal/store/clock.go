@@ -28,24 +28,20 @@ func (e *ClockBehind) Error() string {
 // checkClock fails when the transaction's time is more than a second before the last entry of one of the machines or of
 // the installation, in the same clock era. A recorded step begins a new era.
 func (tx *Tx) checkClock(machines []string) error {
-	era, err := tx.era()
+	i, err := tx.installation()
 	if err != nil {
 		return err
 	}
-	scopes := make([]ledger.Scope, 0, len(machines)+1)
+	heads := []*lockedHead{i.last}
 	for _, id := range machines {
-		scopes = append(scopes, machineScope(id))
-	}
-	for _, s := range append(scopes, installationScope) {
-		h := tx.heads[s]
-		if h == nil {
-			if h, err = tx.readHead(s, selectHead); err != nil {
-				return err
-			}
+		if h := tx.heads[machineScope(id)]; h != nil {
+			heads = append(heads, h)
 		}
+	}
+	for _, h := range heads {
 		last := fromMicros(h.at)
-		if h.era == era && last.Sub(tx.Now()) > clockTolerance {
-			return &ClockBehind{Scope: s, Now: tx.Now(), Last: last}
+		if h.era == i.era && last.Sub(tx.Now()) > clockTolerance {
+			return &ClockBehind{Scope: h.Scope, Now: tx.Now(), Last: last}
 		}
 	}
 	return nil

@@ -233,6 +233,9 @@ func (e *postgresEngine) replaced() error {
 
 // migrate runs under an advisory lock of the session, so that two processes do not migrate at once.
 func (e *postgresEngine) migrate(ctx context.Context) error {
+	if done, err := isCurrent(ctx, e.db); done || err != nil {
+		return err
+	}
 	lock, err := e.db.Conn(ctx)
 	if err != nil {
 		return err

@@ -314,6 +314,9 @@ func (e *sqliteEngine) replaced() error {
 }
 
 func (e *sqliteEngine) migrate(ctx context.Context) error {
+	if done, err := isCurrent(ctx, e.readers); done || err != nil {
+		return err
+	}
 	release, err := e.queue.acquire(ctx)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ type installation struct {
 	lastBefore       time.Time // of the last entry before recovery was entered
 	databaseIdentity string
 	era              int64
+	last             *lockedHead // the same with its time and era; not locked
 	revision         int64       // of the chain's last entry, as read
 	head             ledger.Head // of the chain, as read: anchors move it without any lock of ours
 }
@@ -27,11 +28,12 @@ func (tx *Tx) installation() (*installation, error) {
 	}
 	i := &installation{head: ledger.Head{Scope: installationScope}}
 	var hash string
+	last := &lockedHead{}
 	err := tx.row(`SELECT i.epoch, i.in_recovery, i.entered_revision, i.entered_at, i.last_before, i.database_identity, i.era,
-			s.revision, s.hash
+			s.revision, s.hash, s.at, s.era
 		FROM installation i JOIN scopes s ON s.kind = $1 AND s.id = '' WHERE i.id = 1`, ledger.Installation).
 		Scan(&i.epoch, intoBool(&i.inRecovery), &i.enteredRevision, intoTime(&i.enteredAt), intoTime(&i.lastBefore), &i.databaseIdentity, &i.era,
-			&i.head.Revision, &hash)
+			&i.head.Revision, &hash, &last.at, &last.era)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +41,7 @@ func (tx *Tx) installation() (*installation, error) {
 		return nil, err
 	}
 	i.revision = i.head.Revision
+	last.Head, i.last = i.head, last
 	tx.inst = i
 	return i, nil
 }

@@ -69,6 +69,8 @@ func (s *Store) syncHeads(tx *Tx, machines []string) error {
 // checkHeadFile compares the database with what this host last saw, when the store is opened. A host that never saw it
 // begins to remember.
 func (s *Store) checkHeadFile(ctx context.Context) error {
+	// The file is read before the database: read after it, it could be ahead of what the snapshot shows.
+	seen, seenErr := s.head.load()
 	return s.view(ctx, func(tx *Tx) error {
 		i, err := tx.installation()
 		if err != nil {
@@ -83,15 +85,14 @@ func (s *Store) checkHeadFile(ctx context.Context) error {
 				i.databaseIdentity, id))
 			return nil
 		}
-		seen, err := s.head.load()
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(seenErr, fs.ErrNotExist):
 			return tx.beginHeadFile()
-		case errors.Is(err, errHeadDamaged):
-			s.looksRestored(fmt.Sprintf("%v (%s), so it is not known what was last seen", err, s.head.path))
+		case errors.Is(seenErr, errHeadDamaged):
+			s.looksRestored(fmt.Sprintf("%v (%s), so it is not known what was last seen", seenErr, s.head.path))
 			return nil
-		case err != nil:
-			return err
+		case seenErr != nil:
+			return seenErr
 		}
 		return tx.compareHeads(i, id, seen)
 	})
@@ -169,7 +170,7 @@ func (tx *Tx) compareHead(was ledger.Head) error {
 	if was.Revision == 0 {
 		return nil
 	}
-	is, err := tx.head(was.Scope)
+	is, err := tx.lastHead(was)
 	if err != nil {
 		return err
 	}
@@ -188,6 +189,21 @@ func (tx *Tx) compareHead(was ledger.Head) error {
 		return tx.store.looksRestored(fmt.Sprintf("%s has another history than the one that was seen: its revision %d differs", was.Scope, was.Revision))
 	}
 	return nil
+}
+
+// lastHead is the scope's head, at least as new as what was read from the head file before the call: the installation's
+// as this transaction read it only if it is not behind, since anchors move it under no lock of ours.
+func (tx *Tx) lastHead(was ledger.Head) (ledger.Head, error) {
+	if was.Scope == installationScope {
+		i, err := tx.installation()
+		if err != nil {
+			return ledger.Head{}, err
+		}
+		if i.head.Revision >= was.Revision {
+			return i.head, nil
+		}
+	}
+	return tx.head(was.Scope)
 }
 
 // otherEpoch judges an epoch that is not the one this host saw last: where the installation's chain says that a recovery

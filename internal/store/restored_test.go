@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/clewops/clew/internal/ledger"
@@ -273,4 +275,48 @@ func TestAHeadNeverMovesDown(t *testing.T) {
 	if err := h.close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Anchors move the installation's chain under no lock of a commitment's, and the head file with it: neither a commitment
+// nor an opening may take for a restore what only came in between.
+func TestAnchorsInBetweenAreNoRestore(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, p storetest.Place) {
+		ctx := context.Background()
+		anchoring := openAt(t, p)
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				machine := fmt.Sprintf("m-%d", n%3)
+				l := locks{machines: []string{machine}, identities: shared, installation: shared, guarded: true}
+				err := anchoring.update(ctx, l, "a test", func(tx *Tx) error {
+					_, err := tx.append(machineScope(machine), "test.written", ledger.Actor{}, nil, nil)
+					return err
+				})
+				if err == nil {
+					_, err = anchoring.Anchor(ctx)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		s := openAt(t, p)
+		for range 30 {
+			mustGuarded(t, s, 1)
+			again := open(t, p)
+			if err := again.Restored(); err != nil {
+				t.Fatal(err)
+			}
+			closeNow(t, again)
+		}
+		close(stop)
+		wg.Wait()
+	})
 }
