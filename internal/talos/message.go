@@ -41,7 +41,7 @@ func cleanMessage(err error, hidden [][]byte) string {
 			parts = append(parts, line)
 		}
 	}
-	return cleanText(strings.Join(parts, "; "), hidden)
+	return cleanText(strings.ReplaceAll(strings.Join(parts, "; "), ":; ", ": "), hidden)
 }
 
 // cleanText takes out of a text what hidden names, in any of its quotings, and every word that looks secret.

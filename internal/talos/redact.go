@@ -22,10 +22,13 @@ var secretParts = []string{
 	"token", "secret", "passw", "passphrase", "privatekey", "presharedkey", "encryptionkey", "apikey", "accesskey", "credential",
 }
 
-// secretSections are names below which everything is secret, names of list entries excepted.
+// secretSections are names below which everything is secret, names of list entries excepted; headers are others.
 var secretSections = map[string]bool{
-	"env": true, "environment": true, "variables": true, "headers": true, "extramanifestheaders": true,
-	"data": true, "stringdata": true,
+	"env": true, "environment": true, "variables": true, "data": true, "stringdata": true,
+}
+
+func secretSection(name string) bool {
+	return secretSections[name] || strings.HasSuffix(name, "header") || strings.HasSuffix(name, "headers")
 }
 
 // openNames are names whose values may look random and are public.
@@ -61,7 +64,7 @@ func secretByName(path []string) bool {
 		}
 	}
 	for i, s := range path[:max(len(path)-1, 0)] {
-		if secretSections[plainName(s)] {
+		if secretSection(plainName(s)) {
 			// The name of an entry of a list such as env: [{name: A, value: b}].
 			return !(name == "name" && i < len(path)-2 && isPlace(path[len(path)-2]))
 		}
@@ -91,7 +94,7 @@ func looksSecret(s string, open bool) bool {
 	if holdsPrivateKey(s) || assignment.MatchString(s) || userInfo.MatchString(s) || bootstrap.MatchString(s) {
 		return true
 	}
-	if open || decodedPEM(s) != nil || strings.Contains(s, "-----BEGIN CERTIFICATE-----") {
+	if open || certificates(s) != "" {
 		return false
 	}
 	for _, run := range randomRun.FindAllString(s, -1) {

@@ -224,6 +224,7 @@ func TestI7DiffHidesWhatMayBeSecret(t *testing.T) {
 		"cluster.extraManifestHeaders.X":                                     {"cluster:\n", "cluster:\n  extraManifestHeaders: {X: " + planted + "}\n"},
 		"cluster.apiServer.env.A":                                            {"cluster:\n", "cluster:\n  apiServer: {env: {A: " + planted + "}}\n"},
 		"machine.install.extraKernelArgs[0]":                                 {"  time:", "  install: {extraKernelArgs: [\"a=grpc://x?jointoken=" + planted + "\"]}\n  time:"},
+		"machine.kubelet.extraConfig.staticPodURLHeader.X[0]":                {"maxPods: 110", "staticPodURLHeader: {X: [" + planted + "]}"},
 		"machine.nodeAnnotations.a":                                          {"  time:", "  nodeAnnotations: {a: " + random + "}\n  time:"},
 		"machine.nodeAnnotations.b":                                          {"  time:", "  nodeAnnotations: {b: \"https://u:" + planted + "@host/\"}\n  time:"},
 		"machine.nodeAnnotations.c":                                          {"  time:", "  nodeAnnotations: {c: \"-----BEGIN EC PRIVATE KEY----- " + planted + "\"}\n  time:"},
