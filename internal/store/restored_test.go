@@ -285,6 +285,8 @@ func TestAnchorsInBetweenAreNoRestore(t *testing.T) {
 		anchoring := openAt(t, p)
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer close(stop)
 		wg.Go(func() {
 			for n := 0; ; n++ {
 				select {
@@ -316,7 +318,5 @@ func TestAnchorsInBetweenAreNoRestore(t *testing.T) {
 			}
 			closeNow(t, again)
 		}
-		close(stop)
-		wg.Wait()
 	})
 }
