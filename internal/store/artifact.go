@@ -8,13 +8,13 @@ import (
 	"github.com/clewops/clew/internal/refusal"
 )
 
-// armorHeader begins every armored age file. What does not begin with it is not taken: it could be a plaintext. I7
+// armorHeader begins every armored age file. What does not begin with it is not taken: it could be a plaintext.
 const armorHeader = "-----BEGIN AGE ENCRYPTED FILE-----"
 
 // PutArtifact keeps an encrypted configuration under the digest of its plaintext; size is the plaintext's, in bytes.
 // Where it is there already, the first author stays, and it counts as new for retention.
 func (s *Store) PutArtifact(ctx context.Context, digest, armored string, size int, author string) error {
-	if !strings.HasPrefix(armored, armorHeader) {
+	if !strings.HasPrefix(armored, armorHeader) { // I7
 		return fmt.Errorf("store: artifact %.20s is not an armored age file, and is not kept", digest)
 	}
 	return s.update(ctx, locks{}, fmt.Sprintf("artifact %.20s", digest), func(tx *Tx) error {

@@ -18,7 +18,10 @@
 // approval, identities, installation, rollout, other scopes by (kind, id). The time (Tx.Now) is read after the locks.
 //
 //	err := s.update(ctx, locks{machines: []string{m}, plan: p}, "the cancellation of "+p, func(tx *Tx) error {
-//		rev := tx.next(machineScope(m))              // the revision that the next entry of this scope gets
+//		actor, err := tx.acting(who, RoleAuthor)     // may they? read in the transaction that relies on it
+//		...
+//		rev, err := tx.next(machineScope(m))         // the revision that the next entry of this scope gets
+//		...
 //		e, err := tx.append(machineScope(m), dispatch.EntryPlanCanceled, actor, nil, dispatch.Body{...})
 //		...
 //		return tx.exec1(`UPDATE plans SET state = $1 WHERE id = $2`, state, p)
@@ -30,6 +33,13 @@
 // integers, booleans and times (kinds thereof too); asJSON makes JSON text, and intoTime, intoBool and intoJSON scan
 // back. A statement that fails spoils its transaction: it can no longer commit, on either engine. Rows must be read to
 // their end (use all) before the next statement.
+//
+// # What commitments and attempts check besides
+//
+// Their locks are marked guarded. Before fn, the transaction fails when the store looks restored (the head file, which
+// lies outside the database, saw more than the database shows, or another database) or when the clock is more than a
+// second behind the machine's or the installation's last entry. After the COMMIT the head file is moved on and synced. A
+// crash between the two only makes the file remember less. SyncHead does both once more right before a send.
 //
 // # Three answers
 //
