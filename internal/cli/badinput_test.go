@@ -87,13 +87,24 @@ func tree() *cobra.Command {
 	return newRoot(newApp(strings.NewReader(""), io.Discard, io.Discard, nil))
 }
 
-// TestBadWordsChangeNothing gives every command every bad word, as each argument and as the value of each flag.
+// some takes n bad words, other ones each time, so that all are used without trying each on everything.
+func some(turn *int, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = badWords[*turn%len(badWords)]
+		*turn++
+	}
+	return out
+}
+
+// TestBadWordsChangeNothing gives every command bad words, as its arguments and as the value of each flag.
 func TestBadWordsChangeNothing(t *testing.T) {
 	f := newFixture(t)
 	usage := []int{exitUsage}
+	turn := 0
 	leaves(tree(), func(path string, c *cobra.Command) {
 		words, base := strings.Fields(path), f.base[path]
-		for _, bad := range badWords {
+		for _, bad := range some(&turn, 3) {
 			args := append(slices.Clone(words), bad)
 			f.refuses(usage, append(args, onlyFlags(base)...)...)
 			f.refuses(usage, append(append(slices.Clone(words), base...), bad)...)
@@ -102,7 +113,7 @@ func TestBadWordsChangeNothing(t *testing.T) {
 		f.refuses([]int{exitUsage, exitFailure}, append(many, onlyFlags(base)...)...)
 		f.refuses([]int{exitUsage, exitFailure, exitRefused}, append(slices.Clone(words), "")...)
 		c.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
-			for _, bad := range badValues(flag) {
+			for _, bad := range badValues(flag, &turn) {
 				f.refuses(usage, append(append(slices.Clone(words), base...), "--"+flag.Name+"="+bad)...)
 			}
 		})
@@ -126,7 +137,7 @@ func onlyFlags(base []string) []string {
 }
 
 // badValues are what a flag of this kind does not take.
-func badValues(flag *pflag.Flag) []string {
+func badValues(flag *pflag.Flag, turn *int) []string {
 	switch flag.Value.Type() {
 	case "bool":
 		return []string{"maybe", "\x1b[31m", "2"}
@@ -135,23 +146,23 @@ func badValues(flag *pflag.Flag) []string {
 	case "duration":
 		return []string{"x", "", "-1s", "1e9h", "9999999999d", "\x1b[31m"}
 	}
-	bad := badWords
+	bad := some(turn, 2)
 	if slices.Contains(multilineFlags, flag.Name) {
-		bad = slices.DeleteFunc(slices.Clone(bad), func(w string) bool { return w == "two\nlines" })
+		bad = slices.DeleteFunc(bad, func(w string) bool { return w == "two\nlines" })
 	}
 	switch flag.Name {
 	case "since":
-		bad = append(slices.Clone(bad), "x", "tomorrow", "99999999999h", "2026-13-45")
+		bad = append(bad, "x", "tomorrow", "99999999999h", "2026-13-45")
 	case "rollout":
-		bad = append(slices.Clone(bad), "x", "=1", "a=0", "a=-1", "a=1,-1", "a=1,2,3", "a b=1", "-a=1", "a=99999999999999999999")
+		bad = append(bad, "x", "=1", "a=0", "a=-1", "a=1,-1", "a=1,2,3", "a b=1", "-a=1", "a=99999999999999999999")
 	case "route":
-		bad = append(slices.Clone(bad), "x", "via:", "direct ")
+		bad = append(bad, "x", "via:", "direct ")
 	case "address":
-		bad = append(slices.Clone(bad), "a b", "1.2.3.4:50000", "http://x", "..//x y")
+		bad = append(bad, "a b", "1.2.3.4:50000", "http://x", "..//x y")
 	case "role":
-		bad = append(slices.Clone(bad), "") // an unknown role is refused by the store, or by the command
+		bad = append(bad, "") // an unknown role is refused by the store, or by the command
 	case "break-glass", "judge", "route-gone", "since-checkpoint", "nodes":
-		bad = append(slices.Clone(bad), "")
+		bad = append(bad, "")
 	}
 	return bad
 }

@@ -104,10 +104,16 @@ func (a *app) dispatchOne(ctx context.Context, e *executor.Executor, v planView,
 	if ctx.Err() != nil {
 		return outcome{Result: executor.Result{Plan: v.Plan.ID, Machine: v.Machine}, err: ctx.Err()}
 	}
+	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
 		a.note("leaving: what was sent is still being recorded (a second Ctrl-C ends at once; clew settle finds out later)")
 	})
-	defer stop()
+	defer func() {
+		if !stop() {
+			<-told
+		}
+	}()
 	var res executor.Result
 	var err error
 	if v.Plan.Kind == dispatch.KindAdopt {

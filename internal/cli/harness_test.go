@@ -72,6 +72,7 @@ func theLab(t *testing.T) *lab.Lab {
 		if exe, l.err = os.Executable(); l.err != nil {
 			return
 		}
+		//lint:ignore usetesting the lab outlives the test that first asks for it
 		if l.dir, l.err = os.MkdirTemp("", "clew-cli-lab-"); l.err != nil {
 			return
 		}

@@ -36,9 +36,12 @@ func (a *app) emit(v any, table func(w io.Writer) error) error {
 
 // note tells the user something that is not the result: progress, advice. It goes to stderr, and -q silences it.
 func (a *app) note(format string, args ...any) {
-	if !a.flags.quiet {
-		fmt.Fprintln(a.stderr, printable(fmt.Sprintf(format, args...)))
+	if a.flags.quiet {
+		return
 	}
+	a.noting.Lock() // several dispatches may run at once
+	defer a.noting.Unlock()
+	fmt.Fprintln(a.stderr, printable(fmt.Sprintf(format, args...)))
 }
 
 // table writes aligned columns. Cells are made safe to print, because many come from a cluster.

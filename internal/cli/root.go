@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ type app struct {
 
 	config       *config.Config // once read; see settings
 	wired        wired          // what was opened; see wire.go
+	noting       sync.Mutex     // notes are lines, also when several things happen at once
 	toldPassword bool           // the note about an inline database password was given
 }
 
