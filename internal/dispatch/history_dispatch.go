@@ -289,6 +289,7 @@ func standingInvariant(s PlanState) int {
 		return 12
 	case PlanCancelled, PlanExpired:
 		return 18
+	case PlanProposed, PlanApproved, PlanRevoked:
 	}
 	return 13
 }

@@ -26,20 +26,12 @@ var States = []State{Absent, Committed, Sending, Verifying, Unresolved, Complete
 
 // Holding says whether the state holds the machine's scope and the rollout slot.
 func (s State) Holding() bool {
-	switch s {
-	case Committed, Sending, Verifying, Unresolved:
-		return true
-	}
-	return false
+	return s == Committed || s == Sending || s == Verifying || s == Unresolved
 }
 
 // Terminal says whether the state is an end.
 func (s State) Terminal() bool {
-	switch s {
-	case Completed, Rejected, Failed, Cancelled:
-		return true
-	}
-	return false
+	return s == Completed || s == Rejected || s == Failed || s == Cancelled
 }
 
 // Owner is the only one who may move an operation: an instance (128 random bits per process start) at a generation, in

@@ -41,7 +41,6 @@ type simPlan struct {
 type simOp struct {
 	op       Operation
 	attempts []Attempt
-	ended    string // the operation's text when it ended
 }
 
 func newSim() *sim {

@@ -121,8 +121,7 @@ func stepRefusal(op Operation, code, why string) *refusal.Refusal {
 
 // ownerOf refuses an event from anyone but the current owner in the current epoch. I2 I8
 func ownerOf(c Case, e Event) *refusal.Refusal {
-	switch e.Kind {
-	case Commit, AdoptRecord, Takeover:
+	if e.Kind == Commit || e.Kind == AdoptRecord || e.Kind == Takeover {
 		return nil
 	}
 	if c.Without.Has(GuardOwnership) || (c.Without.Has(GuardOwner) && e.Kind == RecordAttempt) {

@@ -194,8 +194,7 @@ func (w *walk) advance() {
 func (w *walk) holding() int {
 	n := 0
 	for _, op := range w.ops {
-		switch op.op.State {
-		case "committed", "sending", "verifying", "unresolved":
+		if slices.Contains([]State{"committed", "sending", "verifying", "unresolved"}, op.op.State) {
 			n++
 		}
 	}

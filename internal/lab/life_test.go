@@ -82,7 +82,7 @@ func sender(name, dir string) error {
 	}
 
 	fmt.Println("ready")
-	bufio.NewReader(os.Stdin).ReadString('\n') //nolint:errcheck // whatever comes means go
+	bufio.NewReader(os.Stdin).ReadString('\n') //lint:ignore errcheck whatever comes means go
 
 	_, err = apply(ctx, c, applyRequest(noReboot, data))
 

@@ -158,7 +158,7 @@ func direct(deadline time.Duration, dial client.OptionFunc) func(*testing.T, *ri
 
 		c, err := client.New(t.Context(), opts...)
 		must(t, err)
-		t.Cleanup(func() { c.Close() })
+		t.Cleanup(func() { must(t, c.Close()) })
 
 		cfg, err := get(t.Context(), c, configres.ActiveID)
 		must(t, err)
@@ -208,7 +208,7 @@ func killed(t *testing.T, r *rig, n *lab.Node) func() error {
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
 
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the sender said %q, %v", line, err)
@@ -220,7 +220,7 @@ func killed(t *testing.T, r *rig, n *lab.Node) func() error {
 		}
 
 		time.Sleep(measuredGiveUp)
-		cmd.Process.Kill()
+		_ = cmd.Process.Kill()
 
 		return cmd.Wait()
 	}

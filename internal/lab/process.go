@@ -174,6 +174,6 @@ func tie(dir string) (*os.File, error) {
 
 func untie(dir string) {
 	if w, ok := lifelines.LoadAndDelete(dir); ok {
-		w.(*os.File).Close()
+		w.(*os.File).Close() //lint:ignore errcheck closing the last end is the message itself
 	}
 }

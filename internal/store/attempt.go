@@ -120,9 +120,7 @@ func (tx *Tx) takeForSending(before, op dispatch.Operation, by dispatch.Owner) e
 	w := tx.store.cfg.Without
 	query, args := updateOperation, operationColumns(op)
 	and := func(clause string, values ...any) {
-		for _, v := range values {
-			args = append(args, v)
-		}
+		args = append(args, values...)
 		query += clause
 	}
 	if !w.Has(dispatch.GuardOwnership) {

@@ -20,11 +20,10 @@ type pgProxy struct {
 	listener net.Listener
 	target   string
 
-	mu     sync.Mutex
-	cut    string // "", "request" or "answer"
-	armed  bool   // the COMMIT has passed, its answer is to be swallowed
-	passed chan struct{}
-	conns  []net.Conn
+	mu    sync.Mutex
+	cut   string // "", "request" or "answer"
+	armed bool   // the COMMIT has passed, its answer is to be swallowed
+	conns []net.Conn
 }
 
 func startProxy(t *testing.T, target string) *pgProxy {

@@ -64,6 +64,7 @@ func (c *conn) exec(ctx context.Context, query string, args ...any) (sql.Result,
 	if c.stmts == nil {
 		return c.sql.ExecContext(ctx, c.rewrite(query), args...)
 	}
+	//lint:ignore sqlclosecheck the statement is kept with its connection
 	s, err := c.prepared(ctx, query)
 	if err != nil {
 		return nil, err
@@ -75,6 +76,7 @@ func (c *conn) query(ctx context.Context, query string, args ...any) (*sql.Rows,
 	if c.stmts == nil {
 		return c.sql.QueryContext(ctx, c.rewrite(query), args...)
 	}
+	//lint:ignore sqlclosecheck the statement is kept with its connection
 	s, err := c.prepared(ctx, query)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func lockFile(t *testing.T) (f *os.File, device, ino uint64) {
 		t.Fatal(err)
 	}
 	st := info.Sys().(*syscall.Stat_t)
-	return f, uint64(st.Dev), st.Ino //nolint:unconvert // Dev is signed on darwin
+	return f, uint64(st.Dev), st.Ino // Dev is signed on darwin
 }
 
 func TestWhatShowsThatAnInstanceHasStopped(t *testing.T) {

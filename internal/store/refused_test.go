@@ -30,7 +30,7 @@ func TestARefusalStandsWhenItIsNotRecorded(t *testing.T) {
 		// The caller's context does not cut the recording short.
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := s.refused(ctx, b, r, ledger.Actor{}, nil); err != error(r) {
+		if err := s.refused(ctx, b, r, ledger.Actor{}, nil); !errors.Is(err, error(r)) {
 			t.Errorf("got %v", err)
 		}
 		if entries, err := s.Entries(context.Background(), EntryFilter{Scopes: []string{ledger.Machine}}); err != nil || len(entries) != 1 {

@@ -81,7 +81,7 @@ func (s *Store) checkHeadFile(ctx context.Context) error {
 			return err
 		}
 		if i.databaseIdentity != id {
-			s.looksRestored(fmt.Sprintf("its recovery epoch is bound to another database (%s) than this one (%s)",
+			_ = s.looksRestored(fmt.Sprintf("its recovery epoch is bound to another database (%s) than this one (%s)",
 				i.databaseIdentity, id))
 			return nil
 		}
@@ -89,7 +89,7 @@ func (s *Store) checkHeadFile(ctx context.Context) error {
 		case errors.Is(seenErr, fs.ErrNotExist):
 			return tx.beginHeadFile()
 		case errors.Is(seenErr, errHeadDamaged):
-			s.looksRestored(fmt.Sprintf("%v (%s), so it is not known what was last seen", seenErr, s.head.path))
+			_ = s.looksRestored(fmt.Sprintf("%v (%s), so it is not known what was last seen", seenErr, s.head.path))
 			return nil
 		case seenErr != nil:
 			return seenErr
@@ -103,7 +103,7 @@ func (tx *Tx) compareHeads(i *installation, id string, seen headState) error {
 		return tx.otherEpoch(seen.Epoch, i.epoch)
 	}
 	if seen.Database != id {
-		tx.store.looksRestored(fmt.Sprintf("the database is %s, last seen was %s", id, seen.Database))
+		_ = tx.store.looksRestored(fmt.Sprintf("the database is %s, last seen was %s", id, seen.Database))
 		return nil
 	}
 	now, err := tx.currentHeads()
@@ -112,7 +112,7 @@ func (tx *Tx) compareHeads(i *installation, id string, seen headState) error {
 	}
 	for scope, was := range seen.Heads {
 		if is := now[scope]; is.Revision < was.Revision {
-			tx.store.looksRestored(fmt.Sprintf("%s ends at revision %d, and revision %d was seen", scope, is.Revision, was.Revision))
+			_ = tx.store.looksRestored(fmt.Sprintf("%s ends at revision %d, and revision %d was seen", scope, is.Revision, was.Revision))
 			return nil
 		}
 	}
@@ -216,7 +216,7 @@ func (tx *Tx) otherEpoch(seen, is string) error {
 	if ended[seen] {
 		return tx.beginHeadFile()
 	}
-	tx.store.looksRestored(fmt.Sprintf("its recovery epoch is %s, last seen was %s", is, seen))
+	_ = tx.store.looksRestored(fmt.Sprintf("its recovery epoch is %s, last seen was %s", is, seen))
 	return nil
 }
 

@@ -17,10 +17,10 @@ func TestATakeoverFromEveryHoldingState(t *testing.T) {
 			if state != dispatch.Committed {
 				op = m.Attempt(p, op).Operation
 			}
-			switch state {
-			case dispatch.Verifying:
+			if state == dispatch.Verifying {
 				op = m.Respond(op, 1, dispatch.Accepted)
-			case dispatch.Unresolved:
+			}
+			if state == dispatch.Unresolved {
 				op = m.Respond(op, 1, dispatch.Inconclusive)
 			}
 			wantState(t, w, op, state)

@@ -65,9 +65,11 @@ func (x tamper) readings(machine, instance string, r dispatch.Reading, n int) {
 	entry, err := tx.Prepare(`INSERT INTO entries (scope_kind, scope_id, revision, kind, at, actor, links, body, prev, hash)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`)
 	ok(err)
+	defer entry.Close()
 	row, err := tx.Prepare(`INSERT INTO observations (machine, basis, revision, started_at, purpose, plan, operation, instance, route,
 		local_addr, remote_addr, read_address, reading, failed) VALUES ($1, $2, $3, $4, $5, '', '', $6, $7, '', '', '', $8, '')`)
 	ok(err)
+	defer row.Close()
 	add := func(kind string, at time.Time, links []ledger.Link, o dispatch.Observation) {
 		body, err := json.Marshal(dispatch.Body{Observation: &o})
 		ok(err)

@@ -44,6 +44,7 @@ func (w *World) agePlans(db *sql.DB, d time.Duration) {
 	w.T.Helper()
 	rows, err := db.Query(`SELECT id, content FROM plans`)
 	w.no(err)
+	defer rows.Close()
 	plans := map[string]dispatch.Plan{}
 	for rows.Next() {
 		var id, content string
@@ -54,7 +55,6 @@ func (w *World) agePlans(db *sql.DB, d time.Duration) {
 		plans[id] = p
 	}
 	w.no(rows.Err())
-	w.no(rows.Close())
 	for id, p := range plans {
 		content, err := json.Marshal(p)
 		w.no(err)
