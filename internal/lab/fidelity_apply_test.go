@@ -220,7 +220,7 @@ func applyTry(t *testing.T, r *rig, w *lab.Node) {
 	fact(t, "A17", "TRY writes the active configuration alone, and the rollback is a version of its own", func(t *testing.T) {
 		before := r.current(t, w)
 		active, persistent := versions(t, w)
-		tryFor(t, 500*time.Millisecond, "tried")
+		tryFor(t, 3*time.Second, "tried")
 
 		if a, p := versions(t, w); a != active+1 || p != persistent {
 			t.Errorf("versions went from %d and %d to %d and %d", active, persistent, a, p)
@@ -234,13 +234,13 @@ func applyTry(t *testing.T, r *rig, w *lab.Node) {
 	})
 	fact(t, "A18", "a rejected apply of another mode cancels a pending rollback: the try stays", func(t *testing.T) {
 		active, _ := versions(t, w)
-		tryFor(t, time.Second, "stays")
+		tryFor(t, 3*time.Second, "stays")
 
 		_, err := apply(on(t, w), r.admin, applyRequest(noReboot, []byte("a: [")))
 		wantCode(t, err, codes.InvalidArgument)
 
 		// The control is A17: without the rejected call the same try is undone. Nothing can be waited for here but time.
-		time.Sleep(1500 * time.Millisecond)
+		time.Sleep(3500 * time.Millisecond)
 
 		if a, _ := versions(t, w); a != active+1 {
 			t.Errorf("active version %d, want %d: the try was undone", a, active+1)
@@ -371,6 +371,8 @@ func rebootsInto(t *testing.T, r *rig, w *lab.Node, mode machine.ApplyConfigurat
 		t.Fatal(err)
 	}
 
+	holdReboots(t, w)
+
 	resp, err := apply(on(t, w), r.admin, applyRequest(mode, data))
 	if err != nil {
 		t.Fatal(err)
@@ -387,6 +389,7 @@ func rebootsInto(t *testing.T, r *rig, w *lab.Node, mode machine.ApplyConfigurat
 	_, err = apply(on(t, w), r.admin, applyRequest(noReboot, data))
 	wantCode(t, err, codes.FailedPrecondition)
 	wantText(t, err, "node is rebooting")
+	letGo(t, w)
 
 	after := rebooted(t, w, before.BootID)
 	r.reachable(t, w)

@@ -191,7 +191,7 @@ func clientSees(t *testing.T, r *rig, cp, w *lab.Node) {
 	})
 	fact(t, "P12", "an endpoint that dies while the node works gives the very same answer, and it was applied", func(t *testing.T) {
 		before, entered := landings(), counters(t, w).Entered
-		fault(t, w, lab.Faults{DelayBefore: 500 * time.Millisecond})
+		fault(t, w, lab.Faults{DelayBefore: time.Hour})
 
 		failed := make(chan error, 1)
 
@@ -208,19 +208,20 @@ func clientSees(t *testing.T, r *rig, cp, w *lab.Node) {
 		}
 
 		wantCode(t, <-failed, codes.Unavailable)
+		fault(t, w, lab.Faults{}) // ends the delay
 		eventually(t, "the change to land", func() bool { return landings() == before+1 })
-		fault(t, w, lab.Faults{})
 		restart(t, cp)
 	})
 	fact(t, "P13", "a call whose deadline passes while the node works: DeadlineExceeded, and it was applied", func(t *testing.T) {
 		before, data := landings(), r.current(t, w)
-		fault(t, w, lab.Faults{DelayBefore: time.Second, Times: 1})
+		fault(t, w, lab.Faults{DelayBefore: time.Hour, Times: 1})
 
-		ctx, cancel := context.WithTimeout(on(t, w), 300*time.Millisecond)
+		ctx, cancel := context.WithTimeout(on(t, w), 3*time.Second)
 		defer cancel()
 
 		_, err := apply(ctx, r.admin, applyRequest(noReboot, data))
 		wantCode(t, err, codes.DeadlineExceeded)
+		fault(t, w, lab.Faults{}) // ends the delay
 		eventually(t, "the change to land", func() bool { return landings() == before+1 })
 	})
 	fact(t, "P14", "nothing listens on the node: Unavailable while dialing, nothing was sent", func(t *testing.T) {
@@ -242,7 +243,7 @@ func clientSees(t *testing.T, r *rig, cp, w *lab.Node) {
 		wantCode(t, err, codes.Unknown)
 		fault(t, w, lab.Faults{DropResponse: true, Times: 1})
 
-		ctx, cancel := context.WithTimeout(on(t, w), time.Second)
+		ctx, cancel := context.WithTimeout(on(t, w), 3*time.Second)
 		defer cancel()
 
 		_, err = apply(ctx, r.admin, applyRequest(noReboot, data))
@@ -256,7 +257,7 @@ func clientSees(t *testing.T, r *rig, cp, w *lab.Node) {
 		before, data, old := landings(), r.current(t, w), w.Address()
 		fault(t, w, lab.Faults{MoveAfter: true, Times: 1})
 
-		ctx, cancel := context.WithTimeout(on(t, w), time.Second)
+		ctx, cancel := context.WithTimeout(on(t, w), 3*time.Second)
 		defer cancel()
 
 		_, err := apply(ctx, r.admin, applyRequest(noReboot, data))

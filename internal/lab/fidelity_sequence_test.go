@@ -211,6 +211,7 @@ func operationReboot(t *testing.T, r *rig, w *lab.Node) {
 		direct := r.direct(w)
 		events := watchEvents(t, t.Context(), direct, client.WithTailEvents(-1))
 		events.until(t, "sequence boot STOP")
+		holdReboots(t, w)
 
 		resp, err := r.operator.RebootWithResponse(on(t, w))
 		if err != nil {
@@ -234,6 +235,7 @@ func operationReboot(t *testing.T, r *rig, w *lab.Node) {
 			t.Errorf("while it goes down the status is %+v", s.TypedSpec())
 		}
 
+		letGo(t, w)
 		events.until(t, "task stopAllServices START")
 		eventually(t, "the stream to break", func() bool { _, ok := <-events.seen; return !ok })
 

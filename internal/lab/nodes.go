@@ -86,6 +86,12 @@ func (n *Node) Reboot(ctx context.Context, opts RebootOptions) error {
 	return n.control().Reboot(ctx, opts)
 }
 
+// SetTiming replaces the times of the node's sequences until its next boot. An hour for Stop holds a reboot at the
+// point where the API still answers; another Reboot with a short one lets it go on.
+func (n *Node) SetTiming(ctx context.Context, t Timing) error {
+	return n.control().SetTiming(ctx, node.Timing(t))
+}
+
 // Move gives the node another address from its spare ones at once and returns it: the old one falls silent, with no
 // FIN and no RST.
 func (n *Node) Move(ctx context.Context) (string, error) { return n.control().Move(ctx) }

@@ -328,6 +328,21 @@ func rebooted(t *testing.T, n *lab.Node, bootID string) lab.Status {
 	return s
 }
 
+// holdReboots makes the node's next sequence stay where the API still answers, until letGo.
+func holdReboots(t *testing.T, n *lab.Node) {
+	t.Helper()
+
+	held := quick
+	held.Stop = time.Hour
+	must(t, n.SetTiming(t.Context(), held))
+}
+
+// letGo asks for another reboot, which takes over the one that is held.
+func letGo(t *testing.T, n *lab.Node) {
+	t.Helper()
+	must(t, n.Reboot(t.Context(), lab.RebootOptions{Stop: time.Millisecond}))
+}
+
 // fresh gives a node an empty STATE and a new process.
 func fresh(t *testing.T, n *lab.Node) {
 	t.Helper()

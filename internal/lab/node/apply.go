@@ -50,8 +50,8 @@ func (m *machined) ApplyConfiguration(ctx context.Context, req *machine.ApplyCon
 }
 
 // around runs inside the lock, before and after the change: a slow node turns a second call away.
-func around(delay time.Duration, fatal bool) {
-	time.Sleep(delay)
+func (b *boot) around(delay time.Duration, fatal bool) {
+	b.knobs.wait(delay)
 
 	if fatal {
 		die()
@@ -90,7 +90,7 @@ func (m *machined) applyLocked(ctx context.Context, req *machine.ApplyConfigurat
 	}
 	defer b.applying.Unlock()
 
-	around(f.DelayBefore, f.DieBefore)
+	b.around(f.DelayBefore, f.DieBefore)
 
 	if b.rebootLatch.Load() {
 		return nil, status.Error(codes.FailedPrecondition,
@@ -136,7 +136,7 @@ func (m *machined) applyLocked(ctx context.Context, req *machine.ApplyConfigurat
 		return nil, err
 	}
 
-	around(f.DelayAfter, f.DieAfter)
+	b.around(f.DelayAfter, f.DieAfter)
 
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
 		Mode: mode, ModeDetails: details, Warnings: warnings,

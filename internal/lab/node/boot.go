@@ -52,6 +52,7 @@ type boot struct {
 	journal     *journal
 	knobs       *knobs
 	api         *api
+	timing      atomic.Pointer[Timing]
 
 	stageMu  sync.Mutex
 	stage    runtime.MachineStage
@@ -71,6 +72,7 @@ func newBoot(ctx context.Context, s Settings, log *slog.Logger, k *knobs) (*boot
 		id: newUUID(), since: time.Now(),
 		events: newEventBus(), ended: make(chan sequence, 1), stage: runtime.MachineStageBooting,
 	}
+	b.timing.Store(&s.Timing)
 	b.journal = &journal{path: s.path(journalFile), boot: b.id}
 	b.rollback = &rollback{boot: b}
 	b.persistence = newPersistence(b)

@@ -71,6 +71,7 @@ func (c *controlServer) listen() error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", c.status)
 	mux.HandleFunc("PUT /faults", c.setFaults)
+	mux.HandleFunc("PUT /timing", c.setTiming)
 	mux.HandleFunc("POST /reboot", c.reboot)
 	mux.HandleFunc("POST /move", c.move)
 
@@ -126,6 +127,24 @@ func (c *controlServer) setFaults(w http.ResponseWriter, r *http.Request) {
 
 	if err == nil {
 		c.knobs.set(f)
+	}
+
+	control.Answer(w, nil, err)
+}
+
+func (c *controlServer) setTiming(w http.ResponseWriter, r *http.Request) {
+	var t Timing
+
+	err := json.NewDecoder(r.Body).Decode(&t)
+
+	switch b := c.boot.Load(); {
+	case err != nil:
+	case b == nil:
+		err = errNotUp
+	case t.Stop <= 0 || t.Gap <= 0 || t.Boot <= 0:
+		err = errors.New("every time is longer than nothing")
+	default:
+		b.timing.Store(&t)
 	}
 
 	control.Answer(w, nil, err)
@@ -191,6 +210,11 @@ func (c *Control) Status(ctx context.Context) (s Status, err error) {
 // SetFaults replaces the node's knobs.
 func (c *Control) SetFaults(ctx context.Context, f Faults) error {
 	return c.client.Call(ctx, http.MethodPut, "/faults", f, nil)
+}
+
+// SetTiming replaces the times of the sequences until the next boot.
+func (c *Control) SetTiming(ctx context.Context, t Timing) error {
+	return c.client.Call(ctx, http.MethodPut, "/timing", t, nil)
 }
 
 // Reboot starts a reboot or upgrade sequence.

@@ -14,6 +14,7 @@ type Faults struct {
 	// FreezePersistence is not counted: it lasts until it is replaced.
 	Times int `json:"times,omitempty"`
 	// DelayBefore and DelayAfter wait before the checks and after the change, inside the lock of ApplyConfiguration.
+	// Replacing the knobs ends a wait that is going on.
 	DelayBefore time.Duration `json:"delay_before,omitempty"`
 	DelayAfter  time.Duration `json:"delay_after,omitempty"`
 	// DieBefore and DieAfter end the process with SIGKILL at the same places, after the delays.
@@ -79,10 +80,12 @@ type knobs struct {
 	faults Faults
 	left   int
 	frozen chan struct{} // closed when persistence is free
+	// changed is closed, and replaced, when the knobs are replaced.
+	changed chan struct{}
 }
 
 func newKnobs() *knobs {
-	k := &knobs{frozen: make(chan struct{})}
+	k := &knobs{frozen: make(chan struct{}), changed: make(chan struct{})}
 	close(k.frozen)
 
 	return k
@@ -100,6 +103,24 @@ func (k *knobs) set(f Faults) {
 	}
 
 	k.faults, k.left = f, f.Times
+	close(k.changed)
+	k.changed = make(chan struct{})
+}
+
+// wait lasts d, or until the knobs are replaced.
+func (k *knobs) wait(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+
+	k.mu.Lock()
+	changed := k.changed
+	k.mu.Unlock()
+
+	select {
+	case <-time.After(d):
+	case <-changed:
+	}
 }
 
 func (k *knobs) get() Faults {

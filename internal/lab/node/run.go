@@ -109,7 +109,7 @@ func runBoot(ctx context.Context, s Settings, log *slog.Logger, c *controlServer
 	cancel()
 
 	if last.end == endReboot {
-		if err := writeJSON(filepath.Join(s.dir, bootOrderFile), bootOrder{Gap: cmp.Or(last.gap, s.Timing.Gap)}); err != nil {
+		if err := writeJSON(filepath.Join(s.dir, bootOrderFile), bootOrder{Gap: cmp.Or(last.gap, b.timing.Load().Gap)}); err != nil {
 			return endNone, err
 		}
 	}

@@ -160,7 +160,7 @@ func (b *boot) takeDown(ctx context.Context, s sequence, actor string) {
 		}
 
 		// The time that the API still answers is spread over the phases before it stops.
-		step := cmp.Or(s.stop, b.settings.Timing.Stop) / time.Duration(len(s.phases)-1)
+		step := cmp.Or(s.stop, b.timing.Load().Stop) / time.Duration(len(s.phases)-1)
 		interrupted := !b.downPhase(ctx, phase, step)
 
 		b.events.publish(actor, &machine.PhaseEvent{Phase: phase, Action: machine.PhaseEvent_STOP})
@@ -218,7 +218,7 @@ func (b *boot) bootPhase(ctx context.Context, name string) bool {
 
 	b.events.publish("", &machine.PhaseEvent{Phase: "startEverything", Action: machine.PhaseEvent_START})
 
-	if !pause(ctx, b.settings.Timing.Boot) {
+	if !pause(ctx, b.timing.Load().Boot) {
 		return false
 	}
 
