@@ -212,10 +212,24 @@ func useEverything(t *testing.T, h *home, shapes []string) map[string][]byte {
 	plan := decode[[]planView](t, h.want(exitDone, "plan", "list", "--all", "-o", "json"))[0].Plan.ID
 	for _, form := range shapes {
 		for _, args := range [][]string{
-			{}, {"--all"}, {"log", "--all", "--limit", "0"}, {"machine", "list"}, {"machine", "show", "worker-1"}, {"machine", "list", "--refresh"},
-			{"machine", "diff", "worker-1"}, {"plan", "list", "--all"}, {"show", plan}, {"show", "worker-1"}, {"whoami"}, {"verify"},
-			{"admin", "identity", "list"}, {"admin", "checkpoint"}, {"admin", "export"}, {"admin", "recovery", "status"},
-			{"--store", "postgres://u:" + plantedDatabase + "@127.0.0.1:1/none", "verify"}, {"--store", "postgres://u:" + plantedDatabase + "@%zz", "verify"},
+			{},
+			{"--all"},
+			{"log", "--all", "--limit", "0"},
+			{"machine", "list"},
+			{"machine", "show", "worker-1"},
+			{"machine", "list", "--refresh"},
+			{"machine", "diff", "worker-1"},
+			{"plan", "list", "--all"},
+			{"show", plan},
+			{"show", "worker-1"},
+			{"whoami"},
+			{"verify"},
+			{"admin", "identity", "list"},
+			{"admin", "checkpoint"},
+			{"admin", "export"},
+			{"admin", "recovery", "status"},
+			{"--store", "postgres://u:" + plantedDatabase + "@127.0.0.1:1/none", "verify"},
+			{"--store", "postgres://u:" + plantedDatabase + "@%zz", "verify"},
 		} {
 			args = append(args, "-o", form, "-v")
 			keep(h.run(args...), strings.Replace(strings.Join(args, " "), plantedDatabase, "…", 1))

@@ -7,8 +7,14 @@ import (
 )
 
 var adoption = []comparison{
-	{0, GuardOneOperation, compare0}, {1, "", compare1}, {2, GuardBinding, compare2}, {2, GuardBinding, selected},
-	{3, GuardEvidence, adoptable}, {4, GuardScope, compare4}, {6, GuardGate, recovered}, {6, GuardGate, boundDrift},
+	{0, GuardOneOperation, compare0},
+	{1, "", compare1},
+	{2, GuardBinding, compare2},
+	{2, GuardBinding, selected},
+	{3, GuardEvidence, adoptable},
+	{4, GuardScope, compare4},
+	{6, GuardGate, recovered},
+	{6, GuardGate, boundDrift},
 }
 
 // Adoption runs the comparisons of an adoption record and returns the first refusal, nil when all hold. f.Evidence is the

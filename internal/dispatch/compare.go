@@ -54,13 +54,23 @@ type comparison struct {
 }
 
 var commitment = []comparison{
-	{0, GuardOneOperation, compare0}, {1, "", compare1}, {2, GuardBinding, compare2}, {3, GuardEvidence, compare3},
-	{4, GuardScope, compare4}, {5, GuardRollout, compare5}, {6, GuardGate, compare6},
+	{0, GuardOneOperation, compare0},
+	{1, "", compare1},
+	{2, GuardBinding, compare2},
+	{3, GuardEvidence, compare3},
+	{4, GuardScope, compare4},
+	{5, GuardRollout, compare5},
+	{6, GuardGate, compare6},
 }
 
 var attempt = []comparison{
-	{1, GuardApproval, compare1}, {2, GuardBinding, compare2}, {3, GuardEvidence, compare3}, {6, GuardGate, compare6},
-	{7, GuardOwnership, compare7}, {8, GuardClassification, compare8}, {9, GuardAttempts, compare9},
+	{1, GuardApproval, compare1},
+	{2, GuardBinding, compare2},
+	{3, GuardEvidence, compare3},
+	{6, GuardGate, compare6},
+	{7, GuardOwnership, compare7},
+	{8, GuardClassification, compare8},
+	{9, GuardAttempts, compare9},
 }
 
 // Commitment runs the comparisons of C in number order and returns the first refusal, nil when all hold.

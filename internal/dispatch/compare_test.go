@@ -318,8 +318,10 @@ func TestI8NothingFromAnotherEpochAuthorizes(t *testing.T) {
 	checkKept(t,
 		kept{"approvals of another epoch", toCommit, Commitment, func(f *Facts) { f.Epoch = epoch2 }, 1, ""},
 		kept{"approvals of another epoch, at the attempt", toRetry, AttemptAllowed, func(f *Facts) { f.Approvals[0].Epoch = epoch2 }, 1, GuardApproval},
-		kept{"an owner of another epoch", toAttempt, func(f Facts) *refusal.Refusal { f.Without = append(f.Without, GuardApproval); return AttemptAllowed(f) },
-			func(f *Facts) { f.Epoch = epoch2 }, 7, GuardOwnership},
+		kept{
+			"an owner of another epoch", toAttempt, func(f Facts) *refusal.Refusal { f.Without = append(f.Without, GuardApproval); return AttemptAllowed(f) },
+			func(f *Facts) { f.Epoch = epoch2 }, 7, GuardOwnership,
+		},
 	)
 }
 

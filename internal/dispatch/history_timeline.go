@@ -164,14 +164,20 @@ func (t *timeline) end() {
 		taken, freed := t.w.slotOf(op.Rollout, op.ID)
 		switch {
 		case taken == 0:
-			t.report(Problem{Scope: t.scope, Revision: op.Revision, Record: op.ID, Invariant: 15,
-				Text: fmt.Sprintf("rollout %s never counted this operation", op.Rollout)})
+			t.report(Problem{
+				Scope: t.scope, Revision: op.Revision, Record: op.ID, Invariant: 15,
+				Text: fmt.Sprintf("rollout %s never counted this operation", op.Rollout),
+			})
 		case freed != 0 && op.State.Holding():
-			t.report(Problem{Scope: t.scope, Revision: op.Revision, Record: op.ID, Invariant: 5,
-				Text: fmt.Sprintf("its slot in rollout %s was freed at revision %d, and it is %s", op.Rollout, freed, op.State)})
+			t.report(Problem{
+				Scope: t.scope, Revision: op.Revision, Record: op.ID, Invariant: 5,
+				Text: fmt.Sprintf("its slot in rollout %s was freed at revision %d, and it is %s", op.Rollout, freed, op.State),
+			})
 		case freed == 0 && op.State.Terminal():
-			t.report(Problem{Scope: t.scope, Revision: op.EndedRev, Record: op.ID, Invariant: 5,
-				Text: fmt.Sprintf("it ended, and still holds its slot in rollout %s", op.Rollout)})
+			t.report(Problem{
+				Scope: t.scope, Revision: op.EndedRev, Record: op.ID, Invariant: 5,
+				Text: fmt.Sprintf("it ended, and still holds its slot in rollout %s", op.Rollout),
+			})
 		}
 	}
 }

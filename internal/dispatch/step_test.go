@@ -165,10 +165,14 @@ func TestI3AppliedFollowsEvidence(t *testing.T) {
 		admission{"an accounting after the answer", someCase(Unresolved, amendAttempt(accountedAttempt(1, 30, 60), func(a *Attempt) {
 			a.Response = &Response{Class: Accepted, Revision: 31}
 		})), at(50), "", "began before it was"},
-		admission{"after a restore, unaccounted", amend(someCase(Unresolved, yes), func(c *Case) { c.Op.PreRestore, c.Machine.Recovery = true, PreRestore }),
-			at(50), "", "before the restore"},
-		admission{"after a restore, accounted", amend(someCase(Unresolved, yes), func(c *Case) { c.Op.PreRestore, c.Machine.Recovery = true, RecoveryUnresolved }),
-			at(50), Completed, ""},
+		admission{
+			"after a restore, unaccounted", amend(someCase(Unresolved, yes), func(c *Case) { c.Op.PreRestore, c.Machine.Recovery = true, PreRestore }),
+			at(50), "", "before the restore",
+		},
+		admission{
+			"after a restore, accounted", amend(someCase(Unresolved, yes), func(c *Case) { c.Op.PreRestore, c.Machine.Recovery = true, RecoveryUnresolved }),
+			at(50), Completed, "",
+		},
 	)
 	for from, events := range contract {
 		for kind := range events {
@@ -297,16 +301,26 @@ func TestEndsAndDrift(t *testing.T) {
 		want Effects
 	}{
 		"completed": {someCase(Verifying, yes), by1(Complete, observed(50, shows(someReading()))), Effects{Release: true, Applied: newDigest}},
-		"a revert completed": {amend(someCase(Verifying, yes), revert), by1(Complete, observed(50, shows(someReading()))),
-			Effects{Release: true, Applied: newDigest, CloseDrift: DriftReverted}},
-		"adopted": {amend(someCase(Absent), func(c *Case) { revert(c); c.Plan.Kind = KindAdopt }), Event{Kind: AdoptRecord, Revision: 90},
-			Effects{Release: true, Applied: newDigest, CloseDrift: DriftAdopted}},
-		"adopted without drift": {amend(someCase(Absent), func(c *Case) { c.Plan.Kind = KindAdopt }), Event{Kind: AdoptRecord, Revision: 90},
-			Effects{Release: true, Applied: newDigest}},
+		"a revert completed": {
+			amend(someCase(Verifying, yes), revert), by1(Complete, observed(50, shows(someReading()))),
+			Effects{Release: true, Applied: newDigest, CloseDrift: DriftReverted},
+		},
+		"adopted": {
+			amend(someCase(Absent), func(c *Case) { revert(c); c.Plan.Kind = KindAdopt }),
+			Event{Kind: AdoptRecord, Revision: 90},
+			Effects{Release: true, Applied: newDigest, CloseDrift: DriftAdopted},
+		},
+		"adopted without drift": {
+			amend(someCase(Absent), func(c *Case) { c.Plan.Kind = KindAdopt }),
+			Event{Kind: AdoptRecord, Revision: 90},
+			Effects{Release: true, Applied: newDigest},
+		},
 		"failed on what was applied": {someCase(Verifying, yes), by1(Contradict, observed(50, someReading())), Effects{Release: true}},
 		"failed on something else":   {someCase(Verifying, yes), by1(Contradict, observed(50, runs(strange))), Effects{Release: true, OpenDrift: strange}},
-		"failed on the artifact": {someCase(Verifying, yes), by1(Contradict, observed(50, readingIn("booting", shows(someReading())))),
-			Effects{Release: true, OpenDrift: newDigest}},
+		"failed on the artifact": {
+			someCase(Verifying, yes), by1(Contradict, observed(50, readingIn("booting", shows(someReading())))),
+			Effects{Release: true, OpenDrift: newDigest},
+		},
 		"failed on another node":     {someCase(Verifying, yes), by1(Contradict, observed(50, ofNode("n-2", runs(strange)))), Effects{Release: true}},
 		"failed on no configuration": {someCase(Verifying, yes), by1(Contradict, observed(50, runs(""))), Effects{Release: true}},
 		"rejected":                   {someCase(Sending, refused), by1(Reject, nil), Effects{Release: true}},

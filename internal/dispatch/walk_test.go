@@ -384,8 +384,17 @@ func TestWithoutAGuardSomethingBreaks(t *testing.T) {
 		guard     Guard
 		invariant int
 	}{
-		{GuardOneOperation, 12}, {GuardApproval, 13}, {GuardApproval, 18}, {GuardExpiry, 18}, {GuardEvidence, 14},
-		{GuardScope, 1}, {GuardGate, 10}, {GuardOwnership, 2}, {GuardOwner, 2}, {GuardOwnedState, 2}, {GuardClassification, 17},
+		{GuardOneOperation, 12},
+		{GuardApproval, 13},
+		{GuardApproval, 18},
+		{GuardExpiry, 18},
+		{GuardEvidence, 14},
+		{GuardScope, 1},
+		{GuardGate, 10},
+		{GuardOwnership, 2},
+		{GuardOwner, 2},
+		{GuardOwnedState, 2},
+		{GuardClassification, 17},
 		{GuardAccounting, 5},
 	} {
 		t.Run(fmt.Sprintf("%s I%d", c.guard, c.invariant), func(t *testing.T) {

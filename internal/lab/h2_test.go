@@ -92,9 +92,13 @@ func (c *rawConn) sendApply(t *testing.T, req *machine.ApplyConfigurationRequest
 
 	enc := hpack.NewEncoder(&block)
 	for _, f := range [][2]string{
-		{":method", "POST"}, {":scheme", "https"}, {":authority", "node"},
+		{":method", "POST"},
+		{":scheme", "https"},
+		{":authority", "node"},
 		{":path", machine.MachineService_ApplyConfiguration_FullMethodName},
-		{"content-type", "application/grpc"}, {"te", "trailers"}, {"grpc-timeout", timeout},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
+		{"grpc-timeout", timeout},
 	} {
 		if err := enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
 			t.Fatal(err)

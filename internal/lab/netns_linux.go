@@ -2,15 +2,14 @@ package lab
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
-
-	"encoding/binary"
-	"encoding/hex"
 
 	"github.com/clewops/clew/internal/lab/link"
 )

@@ -187,8 +187,10 @@ func linkKinds() []FaultKind {
 	}
 
 	return []FaultKind{
-		{Name: "cut", Link: true, Help: "silence both ways; nothing is closed, and what is on its way may arrive after the heal",
-			link: func(ctx context.Context, k *Link, _ Order) error { return k.Cut(ctx) }},
+		{
+			Name: "cut", Link: true, Help: "silence both ways; nothing is closed, and what is on its way may arrive after the heal",
+			link: func(ctx context.Context, k *Link, _ Order) error { return k.Cut(ctx) },
+		},
 		{Name: "hold", Link: true, Arg: "[DIRECTION]", Help: "keep the bytes of a direction until the heal delivers them", link: direction((*Link).Hold)},
 		{Name: "drop", Link: true, Arg: "[DIRECTION]", Help: "lose the bytes of a direction; their connections are reset at the heal", link: direction((*Link).Drop)},
 		{Name: "delay", Link: true, Arg: "DURATION", Help: "deliver every byte that much later", link: func(ctx context.Context, k *Link, o Order) error {

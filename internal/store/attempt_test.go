@@ -35,23 +35,33 @@ var refusedAttempts = []refusedAttempt{
 			t.Fatal(err)
 		}
 	}},
-	{name: "2 another artifact", comparison: 2, code: "artifact-changed", after: dispatch.Unresolved,
-		change: func(q *dispatch.AttemptRequest) { q.Request.Artifact = dispatch.Digest([]byte("another")) }},
-	{name: "2 another address", comparison: 2, code: "parameters-changed", after: dispatch.Unresolved,
-		change: func(q *dispatch.AttemptRequest) { q.Request.Address = "10.5.0.77" }},
+	{
+		name: "2 another artifact", comparison: 2, code: "artifact-changed", after: dispatch.Unresolved,
+		change: func(q *dispatch.AttemptRequest) { q.Request.Artifact = dispatch.Digest([]byte("another")) },
+	},
+	{
+		name: "2 another address", comparison: 2, code: "parameters-changed", after: dispatch.Unresolved,
+		change: func(q *dispatch.AttemptRequest) { q.Request.Address = "10.5.0.77" },
+	},
 	{name: "3 contradicted meanwhile", comparison: 3, code: "contradicted", after: dispatch.Unresolved, spoil: func(_ *testing.T, w *world.World, m *world.Machine, _ *world.Process, _ dispatch.Operation) {
 		m.Runs(w.Config("by hand"))
 		m.Read(w.Process(), dispatch.ForDrift)
 	}},
-	{name: "3 another connection", comparison: 3, code: "other-connection", after: dispatch.Unresolved,
-		change: func(q *dispatch.AttemptRequest) { q.LocalAddr = "10.5.0.1:40001" }},
+	{
+		name: "3 another connection", comparison: 3, code: "other-connection", after: dispatch.Unresolved,
+		change: func(q *dispatch.AttemptRequest) { q.LocalAddr = "10.5.0.1:40001" },
+	},
 	{name: "6 frozen meanwhile", comparison: 6, code: "gate-closed", after: dispatch.Unresolved, spoil: func(t *testing.T, w *world.World, m *world.Machine, _ *world.Process, _ dispatch.Operation) {
 		fine[dispatch.Machine](t)(w.Store.Freeze(ctx, w.Author, m.ID, "hands off"))
 	}},
-	{name: "7 another generation", comparison: 7, code: "not-owner", after: dispatch.Committed,
-		change: func(q *dispatch.AttemptRequest) { q.By.Generation = 2 }},
-	{name: "none: its process is recorded as ended", comparison: refusal.None, code: "instance-ended", after: dispatch.Committed,
-		spoil: func(_ *testing.T, _ *world.World, _ *world.Machine, p *world.Process, _ dispatch.Operation) { p.End() }},
+	{
+		name: "7 another generation", comparison: 7, code: "not-owner", after: dispatch.Committed,
+		change: func(q *dispatch.AttemptRequest) { q.By.Generation = 2 },
+	},
+	{
+		name: "none: its process is recorded as ended", comparison: refusal.None, code: "instance-ended", after: dispatch.Committed,
+		spoil: func(_ *testing.T, _ *world.World, _ *world.Machine, p *world.Process, _ dispatch.Operation) { p.End() },
+	},
 }
 
 func TestAnAttemptIsRefusedByEachComparison(t *testing.T) {
@@ -65,8 +75,10 @@ func TestAnAttemptIsRefusedByEachComparison(t *testing.T) {
 				if c.spoil != nil {
 					c.spoil(t, w, m, p, op)
 				}
-				q := dispatch.AttemptRequest{Operation: op.ID, By: op.Owner, Request: world.Request(plan), Token: world.Token(),
-					LocalAddr: "10.5.0.1:40000", Host: p.Host}
+				q := dispatch.AttemptRequest{
+					Operation: op.ID, By: op.Owner, Request: world.Request(plan), Token: world.Token(),
+					LocalAddr: "10.5.0.1:40000", Host: p.Host,
+				}
 				if c.change != nil {
 					c.change(&q)
 				}

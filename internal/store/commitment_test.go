@@ -66,21 +66,27 @@ var refusedCommitments = []refusedCommitment{
 		}
 		return plan
 	}},
-	{name: "2 another artifact", comparison: 2, code: "artifact-changed",
+	{
+		name: "2 another artifact", comparison: 2, code: "artifact-changed",
 		spoil: func(_ *testing.T, w *world.World, m *world.Machine, p *world.Process) dispatch.Plan {
 			return evidenced(w, m, p)
 		},
-		change: func(q *dispatch.CommitRequest) { q.Request.Artifact = dispatch.Digest([]byte("another")) }},
-	{name: "2 another mode", comparison: 2, code: "parameters-changed",
+		change: func(q *dispatch.CommitRequest) { q.Request.Artifact = dispatch.Digest([]byte("another")) },
+	},
+	{
+		name: "2 another mode", comparison: 2, code: "parameters-changed",
 		spoil: func(_ *testing.T, w *world.World, m *world.Machine, p *world.Process) dispatch.Plan {
 			return evidenced(w, m, p)
 		},
-		change: func(q *dispatch.CommitRequest) { q.Request.Mode = "reboot" }},
-	{name: "2 another route", comparison: 2, code: "parameters-changed",
+		change: func(q *dispatch.CommitRequest) { q.Request.Mode = "reboot" },
+	},
+	{
+		name: "2 another route", comparison: 2, code: "parameters-changed",
 		spoil: func(_ *testing.T, w *world.World, m *world.Machine, p *world.Process) dispatch.Plan {
 			return evidenced(w, m, p)
 		},
-		change: func(q *dispatch.CommitRequest) { q.Request.Route = dispatch.Via("10.5.0.9") }},
+		change: func(q *dispatch.CommitRequest) { q.Request.Route = dispatch.Via("10.5.0.9") },
+	},
 	{name: "2 baseline moved", comparison: 2, code: "baseline-moved", spoil: func(_ *testing.T, w *world.World, m *world.Machine, p *world.Process) dispatch.Plan {
 		plan := m.Approved(w.Config("second of " + m.Name))
 		m.Complete(p, m.Approved(w.Config("first of "+m.Name)))

@@ -16,8 +16,10 @@ func TestANodeIsRegisteredOnce(t *testing.T) {
 		register := func(who store.Who, change func(*dispatch.Machine, *dispatch.Reading)) error {
 			r := m.Node
 			r.NodeID = "another"
-			d := dispatch.Machine{Name: "w2", Cluster: "lab", ClusterID: r.ClusterID, NodeID: r.NodeID,
-				Assignment: dispatch.Assignment{Role: dispatch.Worker, Addresses: []string{"10.5.0.7"}}}
+			d := dispatch.Machine{
+				Name: "w2", Cluster: "lab", ClusterID: r.ClusterID, NodeID: r.NodeID,
+				Assignment: dispatch.Assignment{Role: dispatch.Worker, Addresses: []string{"10.5.0.7"}},
+			}
 			if change != nil {
 				change(&d, &r)
 			}

@@ -156,7 +156,8 @@ func (tx *Tx) orphan(b binding, operation string, attempt int, by dispatch.Owner
 func (tx *Tx) orphanKnown(b binding, operation string, attempt int, by dispatch.Owner, r dispatch.Response) (bool, error) {
 	bodies, err := list(tx, func(scan func(...any) error) (dispatch.Body, error) {
 		var body dispatch.Body
-		return body, scan(intoJSON(&body))
+		err := scan(intoJSON(&body))
+		return body, err
 	}, `SELECT body FROM entries WHERE scope_kind = $1 AND scope_id = $2 AND kind = $3`, ledger.Machine, b.machine, dispatch.EntryResponse)
 	if err != nil {
 		return false, err

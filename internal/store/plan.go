@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -37,11 +38,11 @@ func (s *Store) CreatePlan(ctx context.Context, who Who, p dispatch.Plan, readin
 			}
 			return err
 		}
+		created = true
 		plan, err = tx.createPlan(who, p, reading, asked)
-		created = err == nil
 		return err
 	})
-	return plan, created, err
+	return plan, created && err == nil, err
 }
 
 // hashOfRequest covers what a request for a plan asks for.
@@ -62,7 +63,7 @@ func (tx *Tx) planByKey(key, asked string) (*dispatch.Plan, error) {
 		return nil, nil
 	}
 	p, err := scanPlan(tx.row(selectPlan+` WHERE idempotency_key = $1`, key).Scan)
-	if errors.Is(found(err, "plan", key), ErrNotFound) {
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
@@ -93,7 +94,7 @@ func (tx *Tx) createPlan(who Who, p dispatch.Plan, reading dispatch.Observation,
 	if err := tx.bind(&p, m, actor); err != nil {
 		return p, err
 	}
-	if err := tx.checkAgainstReadings(p, m, reading); err != nil {
+	if reading, err = tx.checkAgainstReadings(p, m, reading.Basis); err != nil {
 		return p, err
 	}
 	if err := tx.bindRollout(p, actor); err != nil {
@@ -102,7 +103,8 @@ func (tx *Tx) createPlan(who Who, p dispatch.Plan, reading dispatch.Observation,
 	if err := tx.selectDesired(&p, &m, actor); err != nil {
 		return p, err
 	}
-	return p, tx.writePlan(&p, actor, reading, asked)
+	err = tx.writePlan(&p, actor, reading, asked)
+	return p, err
 }
 
 // bind fills in and checks what a plan binds of its machine and of its makers.
@@ -165,26 +167,27 @@ func scanText(scan func(...any) error) (string, error) {
 	return s, err
 }
 
-// checkAgainstReadings checks the plan against the reading that it was made from, and against the newest one.
-func (tx *Tx) checkAgainstReadings(p dispatch.Plan, m dispatch.Machine, reading dispatch.Observation) error {
-	o, err := tx.observation(m.ID, reading.Basis)
+// checkAgainstReadings checks the plan against the recorded reading that it was made from, which it returns, and against
+// the newest one.
+func (tx *Tx) checkAgainstReadings(p dispatch.Plan, m dispatch.Machine, basis int64) (dispatch.Observation, error) {
+	o, err := tx.observation(m.ID, basis)
 	if err != nil {
-		return err
+		return dispatch.Observation{}, err
 	}
 	if o == nil {
-		return refusal.New("planning", "no-reading", "no reading of "+m.Name+" is recorded that the plan could be made from", "")
-	}
-	if r := dispatch.CheckPlan(p, m, o.Reading, tx.Now()); r != nil {
-		return r
+		return dispatch.Observation{}, refusal.New("planning", "no-reading",
+			"no reading of "+m.Name+" is recorded that the plan could be made from", "")
 	}
 	newest, err := tx.newestObservation(m.ID)
 	if err != nil {
-		return err
+		return *o, err
 	}
-	if r := dispatch.CheckPlan(p, m, newest.Reading, tx.Now()); r != nil {
-		return r
+	for _, shown := range []*dispatch.Observation{o, newest} {
+		if r := dispatch.CheckPlan(p, m, shown.Reading, tx.Now()); r != nil {
+			return *o, r
+		}
 	}
-	return nil
+	return *o, nil
 }
 
 // selectDesired makes the plan's artifact the one that is wanted on the machine. It authorizes nothing.
@@ -240,14 +243,34 @@ func (s *Store) CancelPlan(ctx context.Context, who Who, planID, reason string) 
 			return nil
 		case st.State == dispatch.PlanProposed || st.State == dispatch.PlanApproved:
 			st.State = dispatch.PlanCancelled
-		case st.State != dispatch.PlanCommitted:
-			return refusal.New("cancellation", "plan-over", fmt.Sprintf("plan %s is %s", p.ID, st.State), "clew show "+p.ID)
+		default:
+			if err := tx.stillRuns(p); err != nil {
+				return err
+			}
 		}
 		if st.CancelledRev, err = tx.next(b.scope()); err != nil {
 			return err
 		}
 		return tx.writeStanding(b, dispatch.EntryPlanCanceled, actor, st, reason, nil)
 	})
+}
+
+// stillRuns refuses a plan that is over, or whose operation is.
+func (tx *Tx) stillRuns(p planRow) error {
+	over := func(how string) error {
+		return refusal.New("cancellation", "plan-over", fmt.Sprintf("plan %s is %s", p.ID, how), "clew show "+p.ID)
+	}
+	if p.Standing.State != dispatch.PlanCommitted {
+		return over(string(p.Standing.State))
+	}
+	op, err := tx.operation(p.Standing.Operation)
+	if err != nil {
+		return err
+	}
+	if op.State.Terminal() {
+		return over("dispatched, and its operation " + op.ID + " is " + string(op.State))
+	}
+	return nil
 }
 
 // changePlan runs fn on a plan under the locks of everything that counts its approvals.

@@ -142,5 +142,8 @@ func TestACancelledPlanIsOver(t *testing.T) {
 		}
 		_, _, err := w.Store.Approve(ctx, w.Approver, plan.ID, noBreakGlass)
 		wantRefusal(t, err, refusal.None, "plan-not-proposed")
+		done := m.Approved(w.Config("done"))
+		m.Complete(w.Process(), done)
+		wantRefusal(t, w.Store.CancelPlan(ctx, w.Author, done.ID, "too late"), refusal.None, "plan-over")
 	})
 }

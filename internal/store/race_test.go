@@ -238,8 +238,10 @@ func TestI13ManyAttemptsAgainstARevocation(t *testing.T) {
 				wantState(t, w, ops[i], dispatch.Unresolved)
 			}
 		}
-		_, err := w.Store.Attempt(ctx, dispatch.AttemptRequest{Operation: ops[contestants/2].ID, By: ops[contestants/2].Owner,
-			Request: world.Request(plans[contestants/2]), Token: world.Token(), Host: p.Host})
+		_, err := w.Store.Attempt(ctx, dispatch.AttemptRequest{
+			Operation: ops[contestants/2].ID, By: ops[contestants/2].Owner,
+			Request: world.Request(plans[contestants/2]), Token: world.Token(), Host: p.Host,
+		})
 		wantRefusal(t, err, 1, "approvals-missing")
 	})
 }

@@ -66,26 +66,42 @@ func TestAnswersAreClassifiedByWhatCameOverTheWire(t *testing.T) {
 		answer  func(s *rawStream)
 		want    want
 	}{
-		{name: "accepted", answer: func(s *rawStream) { s.reply(acceptedAnswer(), 0) },
-			want: want{class: dispatch.Accepted, code: "OK", text: "Applied configuration without a reboot"}},
-		{name: "accepted by a minor without a list", version: "v1.99.0", answer: func(s *rawStream) { s.reply(acceptedAnswer(), 0) },
-			want: want{class: dispatch.Accepted, code: "OK", text: "Applied configuration without a reboot"}},
-		{name: "rejected in trailers only", answer: func(s *rawStream) { s.trailersOnly(grpcInvalid, marker) },
-			want: want{class: dispatch.RejectedDef, code: "InvalidArgument", withheld: true}},
+		{
+			name: "accepted", answer: func(s *rawStream) { s.reply(acceptedAnswer(), 0) },
+			want: want{class: dispatch.Accepted, code: "OK", text: "Applied configuration without a reboot"},
+		},
+		{
+			name: "accepted by a minor without a list", version: "v1.99.0", answer: func(s *rawStream) { s.reply(acceptedAnswer(), 0) },
+			want: want{class: dispatch.Accepted, code: "OK", text: "Applied configuration without a reboot"},
+		},
+		{
+			name: "rejected in trailers only", answer: func(s *rawStream) { s.trailersOnly(grpcInvalid, marker) },
+			want: want{class: dispatch.RejectedDef, code: "InvalidArgument", withheld: true},
+		},
 		{name: "rejected in trailers after headers", answer: func(s *rawStream) {
 			s.headersGRPC()
 			s.write(true, "grpc-status", "9", "grpc-message", "another apply configuration is already in progress")
 		}, want: want{class: dispatch.RejectedDef, code: "FailedPrecondition", text: "another apply configuration is already in progress"}},
-		{name: "denied", answer: func(s *rawStream) { s.trailersOnly(grpcDenied, "not authorized") },
-			want: want{class: dispatch.RejectedDef, code: "PermissionDenied", text: "not authorized"}},
-		{name: "unimplemented", answer: func(s *rawStream) { s.trailersOnly(grpcUnimpl, "") },
-			want: want{class: dispatch.RejectedDef, code: "Unimplemented"}},
-		{name: "a code outside the list", answer: func(s *rawStream) { s.trailersOnly(grpcUnknown, marker) },
-			want: want{class: dispatch.Inconclusive, code: "Unknown", withheld: true}},
-		{name: "rejected by a minor without a list", version: "v1.12.3", answer: func(s *rawStream) { s.trailersOnly(grpcInvalid, "") },
-			want: want{class: dispatch.Inconclusive, code: "InvalidArgument"}},
-		{name: "rejected before any version was read", version: "-", answer: func(s *rawStream) { s.trailersOnly(grpcInvalid, "") },
-			want: want{class: dispatch.Inconclusive, code: "InvalidArgument"}},
+		{
+			name: "denied", answer: func(s *rawStream) { s.trailersOnly(grpcDenied, "not authorized") },
+			want: want{class: dispatch.RejectedDef, code: "PermissionDenied", text: "not authorized"},
+		},
+		{
+			name: "unimplemented", answer: func(s *rawStream) { s.trailersOnly(grpcUnimpl, "") },
+			want: want{class: dispatch.RejectedDef, code: "Unimplemented"},
+		},
+		{
+			name: "a code outside the list", answer: func(s *rawStream) { s.trailersOnly(grpcUnknown, marker) },
+			want: want{class: dispatch.Inconclusive, code: "Unknown", withheld: true},
+		},
+		{
+			name: "rejected by a minor without a list", version: "v1.12.3", answer: func(s *rawStream) { s.trailersOnly(grpcInvalid, "") },
+			want: want{class: dispatch.Inconclusive, code: "InvalidArgument"},
+		},
+		{
+			name: "rejected before any version was read", version: "-", answer: func(s *rawStream) { s.trailersOnly(grpcInvalid, "") },
+			want: want{class: dispatch.Inconclusive, code: "InvalidArgument"},
+		},
 		{name: "OK in another mode", answer: func(s *rawStream) {
 			s.reply(altered(func(r *machine.ApplyConfigurationResponse) {
 				r.Messages[0].Mode = machine.ApplyConfigurationRequest_REBOOT

@@ -38,47 +38,58 @@ func TestApplyPatches(t *testing.T) {
 		want    string
 	}{
 		"a label": {
-			g.worker, []string{"machine:\n  nodeLabels:\n    rack: a\n"},
+			g.worker,
+			[]string{"machine:\n  nodeLabels:\n    rack: a\n"},
 			"+ machine.nodeLabels.rack: \"a\"\n",
 		},
 		"a commented configuration": {
-			g.commented, []string{"machine: {nodeLabels: {rack: a}}\n"},
+			g.commented,
+			[]string{"machine: {nodeLabels: {rack: a}}\n"},
 			"+ machine.nodeLabels.rack: \"a\"\n",
 		},
 		"in JSON": {
-			g.worker, []string{`{"machine": {"nodeLabels": {"rack": "a"}}}`},
+			g.worker,
+			[]string{`{"machine": {"nodeLabels": {"rack": "a"}}}`},
 			"+ machine.nodeLabels.rack: \"a\"\n",
 		},
 		"two after each other": {
-			g.worker, []string{"machine: {nodeLabels: {rack: a, row: x}}\n", "machine: {nodeLabels: {rack: b}}\n"},
+			g.worker,
+			[]string{"machine: {nodeLabels: {rack: a, row: x}}\n", "machine: {nodeLabels: {rack: b}}\n"},
 			"+ machine.nodeLabels.rack: \"b\"\n+ machine.nodeLabels.row: \"x\"\n",
 		},
 		"lists are appended to": {
-			g.worker, []string{"machine: {certSANs: [a.example]}\n", "machine: {certSANs: [b.example]}\n"},
+			g.worker,
+			[]string{"machine: {certSANs: [a.example]}\n", "machine: {certSANs: [b.example]}\n"},
 			"+ machine.certSANs[0]: \"a.example\"\n+ machine.certSANs[1]: \"b.example\"\n",
 		},
 		"a deleted key": {
-			g.worker, []string{"machine:\n  sysctls:\n    net.core.somaxconn:\n      $patch: delete\n"},
+			g.worker,
+			[]string{"machine:\n  sysctls:\n    net.core.somaxconn:\n      $patch: delete\n"},
 			"- machine.sysctls.net.core.somaxconn: \"4096\"\n",
 		},
 		"a deleted document": {
-			g.worker, []string{"apiVersion: v1alpha1\nkind: HostnameConfig\n$patch: delete\n"},
+			g.worker,
+			[]string{"apiVersion: v1alpha1\nkind: HostnameConfig\n$patch: delete\n"},
 			"removed document HostnameConfig (v1alpha1):\n- auto: \"stable\"\n",
 		},
 		"a JSON patch": {
-			single, []string{`[{"op": "add", "path": "/machine/nodeLabels", "value": {"rack": "a"}}, {"op": "replace", "path": "/machine/kubelet/disableManifestsDirectory", "value": false}]`},
+			single,
+			[]string{`[{"op": "add", "path": "/machine/nodeLabels", "value": {"rack": "a"}}, {"op": "replace", "path": "/machine/kubelet/disableManifestsDirectory", "value": false}]`},
 			"  machine.kubelet.disableManifestsDirectory: true -> false\n+ machine.nodeLabels.rack: \"a\"\n",
 		},
 		"a JSON patch in YAML": {
-			single, []string{"- op: remove\n  path: /machine/sysctls/net.core.somaxconn\n"},
+			single,
+			[]string{"- op: remove\n  path: /machine/sysctls/net.core.somaxconn\n"},
 			"- machine.sysctls.net.core.somaxconn: \"4096\"\n",
 		},
 		"both kinds": {
-			single, []string{"- {op: remove, path: /machine/sysctls}\n", "machine: {nodeLabels: {rack: a}}\n"},
+			single,
+			[]string{"- {op: remove, path: /machine/sysctls}\n", "machine: {nodeLabels: {rack: a}}\n"},
 			"+ machine.nodeLabels.rack: \"a\"\n- machine.sysctls.net.core.somaxconn: \"4096\"\n",
 		},
 		"several documents": {
-			g.worker, []string{"machine: {nodeLabels: {rack: a}}\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: w1\n---\napiVersion: v1alpha1\nkind: KmsgLogConfig\nname: remote\nurl: tcp://10.0.0.9:514\n"},
+			g.worker,
+			[]string{"machine: {nodeLabels: {rack: a}}\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: w1\n---\napiVersion: v1alpha1\nkind: KmsgLogConfig\nname: remote\nurl: tcp://10.0.0.9:514\n"},
 			"+ machine.nodeLabels.rack: \"a\"\n" +
 				"document HostnameConfig (v1alpha1):\n  auto: \"stable\" -> \"off\"\n+ hostname: \"w1\"\n" +
 				"new document KmsgLogConfig/remote (v1alpha1):\n+ url: \"tcp://10.0.0.9:514\"\n",

@@ -26,10 +26,14 @@ func (m *machined) Netstat(_ context.Context, req *machine.NetstatRequest) (*mac
 			name   string
 			wanted bool
 		}{
-			{"tcp", req.GetL4Proto().GetTcp()}, {"tcp6", req.GetL4Proto().GetTcp6()},
-			{"udp", req.GetL4Proto().GetUdp()}, {"udp6", req.GetL4Proto().GetUdp6()},
-			{"udplite", req.GetL4Proto().GetUdplite()}, {"udplite6", req.GetL4Proto().GetUdplite6()},
-			{"raw", req.GetL4Proto().GetRaw()}, {"raw6", req.GetL4Proto().GetRaw6()},
+			{"tcp", req.GetL4Proto().GetTcp()},
+			{"tcp6", req.GetL4Proto().GetTcp6()},
+			{"udp", req.GetL4Proto().GetUdp()},
+			{"udp6", req.GetL4Proto().GetUdp6()},
+			{"udplite", req.GetL4Proto().GetUdplite()},
+			{"udplite6", req.GetL4Proto().GetUdplite6()},
+			{"raw", req.GetL4Proto().GetRaw()},
+			{"raw6", req.GetL4Proto().GetRaw6()},
 		} {
 			if !table.wanted {
 				continue

@@ -203,8 +203,10 @@ func (p *Process) Owner() dispatch.Owner {
 
 func (w *World) installation() []ledger.Entry {
 	w.T.Helper()
-	entries, err := w.Store.Entries(context.Background(), store.EntryFilter{Scopes: []string{ledger.Installation},
-		Kinds: []string{dispatch.EntryInstalled, dispatch.EntryRecoveryEntered}})
+	entries, err := w.Store.Entries(context.Background(), store.EntryFilter{
+		Scopes: []string{ledger.Installation},
+		Kinds:  []string{dispatch.EntryInstalled, dispatch.EntryRecoveryEntered},
+	})
 	w.no(err)
 	return entries
 }
