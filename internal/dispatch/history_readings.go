@@ -18,7 +18,6 @@ func finalReading(r Reading) bool {
 // unfit says why a reading is no evidence for a plan whose machine is m, "" when it is: bound identity, assignment and
 // digest, preconditions, and no change pending for the next boot.
 func unfit(p Plan, m Machine, r Reading) string {
-	digest := p.Expected
 	switch {
 	case r.ClusterID != p.ClusterID || r.NodeID != p.NodeID:
 		return "it shows another machine"
@@ -30,8 +29,8 @@ func unfit(p Plan, m Machine, r Reading) string {
 		return fmt.Sprintf("the node was %s, the plan demands %s", r.Stage, p.Pre.Stage)
 	case p.Pre.Ready && !r.Ready:
 		return "the node was not ready, as the plan demands"
-	case !r.Active.Present || r.Active.Digest != digest:
-		return fmt.Sprintf("it shows %s, the plan binds %s", ShortDigest(r.Active.Digest), ShortDigest(digest))
+	case !r.Active.Present || r.Active.Digest != p.Expected:
+		return fmt.Sprintf("it shows %s, the plan binds %s", ShortDigest(r.Active.Digest), ShortDigest(p.Expected))
 	case r.Persistent.Present && r.Persistent.Digest != r.Active.Digest:
 		return "a change was pending for the next boot"
 	}
@@ -79,8 +78,8 @@ func (t *timeline) newest() int64 {
 	return basis
 }
 
-// showing looks for a final reading that began after the revision and shows the plan's postconditions (want) or
-// contradicts one (!want), and that no reading begun later contradicts in that.
+// conclusive says whether the newest final reading that began after the revision shows the plan's postconditions (want)
+// or contradicts one (!want).
 func (t *timeline) conclusive(p Plan, sendBoot string, after int64, want bool) bool {
 	m := t.rec.Machine
 	if m == nil {

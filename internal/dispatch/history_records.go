@@ -26,9 +26,6 @@ type Records struct {
 	Observations map[int64][sha256.Size]byte
 	Started      map[int64]Observation
 	Failed       map[int64]FailedRead
-
-	// Last is the scope's last revision that was read.
-	Last int64
 }
 
 // AttemptKey names an attempt.

@@ -10,8 +10,8 @@ import (
 	"github.com/clewops/clew/internal/ledger"
 )
 
-// timeline follows one machine. rec holds the records as they stood before the entry being read, until fold takes each
-// record of the entry over; every check compares the two.
+// timeline follows one machine. rec holds the records as they stood before the entry being read; each check compares a
+// record with the entry's, and then takes that over.
 type timeline struct {
 	w      *world
 	scope  ledger.Scope
@@ -66,7 +66,6 @@ func (t *timeline) problem(invariant int, record, format string, args ...any) {
 // comes last.
 func (t *timeline) add(e ledger.Entry) {
 	t.e = e
-	t.rec.Last = e.Revision
 	var observation []byte
 	var err error
 	if t.b, observation, err = t.bodies.body(e.Body); err != nil {
