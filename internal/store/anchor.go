@@ -95,6 +95,9 @@ func (s *Store) startAnchoring() {
 
 // stopAnchoring ends the goroutine and anchors what this process left. A process that only read writes nothing.
 func (s *Store) stopAnchoring(ctx context.Context) {
+	if s.stop == nil {
+		return // opened to be inspected
+	}
 	s.stop()
 	s.anchorer.Wait()
 	if s.moved.Load() {
