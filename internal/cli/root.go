@@ -25,6 +25,7 @@ type app struct {
 
 	config       *config.Config // once read; see settings
 	wired        wired          // what was opened; see wire.go
+	inspecting   bool           // the store is opened for verification only
 	noting       sync.Mutex     // notes are lines, also when several things happen at once
 	toldPassword bool           // the note about an inline database password was given
 }

@@ -67,7 +67,7 @@ func (a *app) verify(ctx context.Context, args []string, checkpoint string) erro
 
 func (a *app) verification(ctx context.Context, args []string, o store.VerifyOptions) (store.Report, error) {
 	if len(args) == 0 {
-		st, err := a.mustExist(ctx)
+		st, err := a.inspect(ctx)
 		if err != nil {
 			return store.Report{}, err
 		}
@@ -83,6 +83,12 @@ func (a *app) verification(ctx context.Context, args []string, o store.VerifyOpt
 		return r, fmt.Errorf("bundle %q: %w", shorten(args[0]), err)
 	}
 	return r, nil
+}
+
+// inspect opens the store only to look: opening it for use would put back what somebody took out.
+func (a *app) inspect(ctx context.Context) (*store.Store, error) {
+	a.inspecting = true
+	return a.mustExist(ctx)
 }
 
 // openNamed opens a regular file that the user named, of whatever size: its reader bounds what it takes.
@@ -106,11 +112,7 @@ func (a *app) verifyText(w io.Writer, r store.Report) error {
 			fmt.Fprintf(w, "… and %d more (-o json shows them)\n", len(r.Problems)-i+int(r.More))
 			break
 		}
-		where := p.Scope.String()
-		if p.Revision > 0 {
-			where += fmt.Sprintf(" revision %d", p.Revision)
-		}
-		fmt.Fprintf(w, "%s %s: %s\n", a.paint(styleRed, "BROKEN"), printable(where), printable(p.Text))
+		fmt.Fprintf(w, "%s %s\n", a.paint(styleRed, "BROKEN"), printable(p.String()))
 	}
 	for _, s := range r.Unjudged {
 		fmt.Fprintf(w, "not judged further: %s, because its chain is broken\n", printable(s.String()))

@@ -46,7 +46,7 @@ func (a *app) open(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := store.Open(ctx, store.Config{Location: l, StateDir: c.Dirs.State})
+	st, err := store.Open(ctx, store.Config{Location: l, StateDir: c.Dirs.State, Inspect: a.inspecting})
 	if err != nil {
 		return nil, withNext(err, "check --store or CLEW_STORE (it is %s, from %s)", l, l.Source)
 	}
@@ -56,7 +56,7 @@ func (a *app) open(ctx context.Context) (*store.Store, error) {
 		defer cancel()
 		return st.Close(ctx)
 	})
-	if err := st.Restored(); err != nil {
+	if err := st.Restored(); err != nil && !a.inspecting {
 		a.note("clew: %v", err)
 	}
 	return st, nil

@@ -31,6 +31,10 @@ type Config struct {
 	// Clock is the host's clock, and with it the time of an SQLite store; nil is time.Now. PostgreSQL has its own.
 	Clock func() time.Time
 
+	// Inspect opens a store only to verify it: nothing is created, repaired or anchored, so that what was taken out of it
+	// still shows. Nothing may be written through such a store.
+	Inspect bool
+
 	// Log hears of what failed beside the work that was asked for, such as an anchor; nil hears nothing.
 	Log *slog.Logger
 
@@ -119,7 +123,7 @@ func (s *Store) openEngine(ctx context.Context) (err error) {
 }
 
 func (s *Store) begin(ctx context.Context) error {
-	if err := s.engine.migrate(ctx); err != nil {
+	if err := s.engine.migrate(ctx); err != nil || s.cfg.Inspect {
 		return err
 	}
 	if err := s.install(ctx); err != nil {
