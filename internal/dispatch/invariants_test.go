@@ -143,4 +143,3 @@ func TestI18NoAttemptOfAnExpiredOrCancelledPlan(t *testing.T) {
 		kept{"cancelled", toAttempt, AttemptAllowed, func(f *Facts) { f.Standing.CancelledRev = 25 }, 1, GuardApproval},
 	)
 }
-

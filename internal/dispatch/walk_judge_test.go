@@ -151,4 +151,3 @@ func (w *walk) finish() {
 		}
 	}
 }
-
