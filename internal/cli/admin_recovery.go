@@ -173,7 +173,7 @@ func (a *app) machinesNamed(c *cobra.Command, names []string) ([]dispatch.Machin
 	}
 	var machines []dispatch.Machine
 	for _, name := range names {
-		m, err := machineNamed(c.Context(), st, name)
+		m, err := a.machineNamed(c.Context(), st, name)
 		if err != nil {
 			return nil, err
 		}

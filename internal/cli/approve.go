@@ -57,14 +57,19 @@ func (a *app) approve(ctx context.Context, words []string, breakGlass string, is
 		return err
 	}
 	approved := []planView{}
+	var stopped error
 	for _, v := range views {
 		after, err := a.approveOne(ctx, st, who, v, breakGlass)
 		if err != nil {
-			return err
+			stopped = err
+			break
 		}
 		approved = append(approved, after)
 	}
-	return a.emit(approved, func(w io.Writer) error {
+	if stopped != nil && len(approved) == 0 {
+		return stopped
+	}
+	err = a.emit(approved, func(w io.Writer) error {
 		for _, v := range approved {
 			fmt.Fprintf(w, "plan %s is %s (%s)\n", v.Plan.ID, v.Standing.State, printable(approvalsText(v)))
 			if v.Next != "" {
@@ -73,6 +78,10 @@ func (a *app) approve(ctx context.Context, words []string, breakGlass string, is
 		}
 		return nil
 	})
+	if stopped != nil {
+		return stopped
+	}
+	return err
 }
 
 // approveOne shows a plan, has its id typed, and records the approval.

@@ -46,7 +46,7 @@ func (a *app) completeMachines(c *cobra.Command, _ []string, _ string) ([]string
 // completePlans offers plans that something may still become of.
 func (a *app) completePlans(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFrom(c, func(ctx context.Context, st *store.Store) ([]string, error) {
-		views, err := planViews(ctx, st, "", false)
+		views, err := a.planViews(ctx, st, "", false)
 		var words []string
 		for _, v := range views {
 			words = append(words, cobra.CompletionWithDesc(v.Plan.ID, string(v.Standing.State)+", "+v.Machine))

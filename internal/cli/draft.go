@@ -147,7 +147,7 @@ type draft struct {
 // passed it writes nothing: what is refused leaves no trace. With record, the machine is then read once more on the same
 // connection, for the ledger.
 func (a *app) prepareDraft(ctx context.Context, st *store.Store, o *planOptions, record bool) (*draft, error) {
-	m, err := machineNamed(ctx, st, o.node)
+	m, err := a.machineNamed(ctx, st, o.node)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, refusal.New("planning", "unknown-machine", err.Error(), "clew machine list, or clew machine import")
 	}

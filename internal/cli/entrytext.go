@@ -96,6 +96,10 @@ func refs(b dispatch.Body) []string {
 	if b.Drift != nil {
 		add(b.Drift.ID)
 	}
+	if b.Observation != nil {
+		add(b.Observation.Operation)
+		add(b.Observation.Plan)
+	}
 	if b.Rollout != nil && b.Operation == nil && b.Plan == nil {
 		add(b.Rollout.ID)
 	}

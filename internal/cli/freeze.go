@@ -64,7 +64,7 @@ func (a *app) changeMachines(ctx context.Context, words []string, role string, a
 	}
 	var machines []dispatch.Machine
 	for _, w := range words {
-		m, err := machineNamed(ctx, st, w)
+		m, err := a.machineNamed(ctx, st, w)
 		if err != nil {
 			return err
 		}

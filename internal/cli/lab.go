@@ -46,7 +46,7 @@ func labProcesses() []*cobra.Command {
 	var list []*cobra.Command
 	for _, kind := range []string{"node", "link", "keep"} {
 		list = append(list, &cobra.Command{
-			Use: kind, Hidden: true, Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
+			Use: kind, Short: "A part of a lab", Hidden: true, Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
 			RunE: func(_ *cobra.Command, args []string) error {
 				code, was := lab.Child(append([]string{"lab", kind}, args...))
 				if !was {

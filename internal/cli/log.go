@@ -143,7 +143,7 @@ func (a *app) query(ctx context.Context, st *store.Store, what string, o logOpti
 func (a *app) aboutWhat(ctx context.Context, st *store.Store, what string, f *store.EntryFilter) (func(logLine) bool, error) {
 	everything := func(logLine) bool { return true }
 	if strings.HasPrefix(what, "node/") || strings.HasPrefix(what, "talos/") {
-		m, err := machineNamed(ctx, st, what)
+		m, err := a.machineNamed(ctx, st, what)
 		f.Scope = &ledger.Scope{Kind: ledger.Machine, ID: m.ID}
 		return everything, err
 	}

@@ -119,8 +119,16 @@ func (v machineView) status() string {
 	return "in sync"
 }
 
-// machineNamed finds a machine by NAME, node/NAME, talos/CLUSTER/NAME or id.
-func machineNamed(ctx context.Context, st *store.Store, word string) (dispatch.Machine, error) {
+// machineNamed finds a machine by NAME, node/NAME, talos/CLUSTER/NAME, its id or the unique beginning of one, or "-" for
+// the last one seen. A name has to be whole: what is meant for one machine must not reach another.
+func (a *app) machineNamed(ctx context.Context, st *store.Store, word string) (dispatch.Machine, error) {
+	if word == "-" || strings.HasPrefix(word, store.MachinePrefix) {
+		id, err := a.idOf(ctx, st, word, "machine")
+		if err != nil {
+			return dispatch.Machine{}, err
+		}
+		return st.Machine(ctx, id)
+	}
 	name, cluster := strings.TrimPrefix(word, "node/"), ""
 	if rest, ok := strings.CutPrefix(word, "talos/"); ok {
 		cluster, name, _ = strings.Cut(rest, "/")
@@ -130,8 +138,7 @@ func machineNamed(ctx context.Context, st *store.Store, word string) (dispatch.M
 		err = store.ErrNotFound
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		err = &noMachineError{word: shorten(word)}
-		return m, withNext(err, "clew machine list, or clew machine import")
+		return m, withNext(&noMachineError{word: shorten(word)}, "clew machine list, or clew machine import")
 	}
 	return m, err
 }
@@ -150,7 +157,7 @@ func (a *app) machineViews(ctx context.Context, st *store.Store, words []string)
 		machines, err = st.Machines(ctx)
 	}
 	for _, w := range words {
-		m, merr := machineNamed(ctx, st, w)
+		m, merr := a.machineNamed(ctx, st, w)
 		if merr != nil {
 			return nil, merr
 		}
@@ -256,7 +263,7 @@ func (a *app) refresh(ctx context.Context, st *store.Store, words []string) erro
 		machines, err = st.Machines(ctx)
 	}
 	for _, w := range words {
-		m, merr := machineNamed(ctx, st, w)
+		m, merr := a.machineNamed(ctx, st, w)
 		if merr != nil {
 			return merr
 		}

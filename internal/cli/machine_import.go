@@ -308,7 +308,7 @@ func importFailure(nodes []*found) error {
 	}
 	switch {
 	case len(failed) > 0:
-		return withNext(fmt.Errorf("%d of %d nodes could not be read: %s", len(failed), len(nodes), strings.Join(failed, ", ")),
+		return withNext(fmt.Errorf("%d of %d nodes could not be imported: %s; the reasons are listed", len(failed), len(nodes), strings.Join(failed, ", ")),
 			"run clew machine import again when they answer; what was imported stays")
 	case len(refused) > 0:
 		return refusal.New("import", "some-refused", fmt.Sprintf("%s cannot be imported; the reasons are listed", strings.Join(refused, ", ")), "")

@@ -152,7 +152,7 @@ Exit code 0 when both are the same, 2 when they differ.`,
 			if err != nil {
 				return err
 			}
-			m, err := machineNamed(ctx, st, args[0])
+			m, err := a.machineNamed(ctx, st, args[0])
 			if err != nil {
 				return err
 			}

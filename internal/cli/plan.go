@@ -184,7 +184,7 @@ func newPlanList(a *app) *cobra.Command {
 			}
 			views := []planView{}
 			if ok {
-				if views, err = planViews(ctx, st, node, all); err != nil {
+				if views, err = a.planViews(ctx, st, node, all); err != nil {
 					return err
 				}
 			}
@@ -198,10 +198,10 @@ func newPlanList(a *app) *cobra.Command {
 }
 
 // planViews lists plans, newest first.
-func planViews(ctx context.Context, st *store.Store, node string, all bool) ([]planView, error) {
+func (a *app) planViews(ctx context.Context, st *store.Store, node string, all bool) ([]planView, error) {
 	filter := store.PlanFilter{}
 	if node != "" {
-		m, err := machineNamed(ctx, st, node)
+		m, err := a.machineNamed(ctx, st, node)
 		if err != nil {
 			return nil, err
 		}

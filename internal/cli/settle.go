@@ -23,7 +23,7 @@ completes, fails or cancels the operation; otherwise it says what is missing.
 
 A lost answer is accounted for by evidence only on the host that sent, since it was booted, in the same network
 namespace. Elsewhere a recovery-admin may decide (--judge) once the settle time has passed; the record says that it is a
-judgement.
+judgement. CLEW_SETTLE_FLOOR is the least settle time of this deployment, 30s or more.
 
 Exit code: 0 completed, 3 refused or cancelled, 4 still unresolved, 5 failed or rejected by the node, 1 failure.`,
 		GroupID:           groupTalos,

@@ -90,7 +90,7 @@ func (a *app) situation(ctx context.Context, st *store.Store, all bool) (situati
 		return s, err
 	}
 	s.Machines = len(views)
-	plans, err := planViews(ctx, st, "", false)
+	plans, err := a.planViews(ctx, st, "", false)
 	if err != nil {
 		return s, err
 	}
