@@ -239,7 +239,8 @@ func idleScope(t *testing.T, w *world.World) ledger.Scope {
 	return ledger.Scope{Kind: ledger.Machine, ID: m.ID}
 }
 
-// someEntries are a middle and the last entry of the longest scope of every kind, as the database has them.
+// someEntries are the last entry of the longest scope of every kind, and a middle one of a machine's, as the database has
+// them.
 func (x tamper) someEntries() []ledger.Head {
 	x.t.Helper()
 	var out []ledger.Head
@@ -252,10 +253,12 @@ func (x tamper) someEntries() []ledger.Head {
 			x.t.Fatal(err)
 		}
 		h.Scope.Kind = kind
-		for _, revision := range slices.Compact([]int64{n/2 + 1, n}) {
-			h.Revision = revision
+		if kind == ledger.Machine {
+			h.Revision = n/2 + 1
 			out = append(out, h)
 		}
+		h.Revision = n
+		out = append(out, h)
 	}
 	return out
 }
@@ -338,7 +341,7 @@ func TestVerifyFindsChangedHeads(t *testing.T) {
 			for _, column := range x.columns("scopes") {
 				old := x.one(`SELECT `+column+` FROM scopes WHERE kind = $1 AND id = $2`, h.Scope.Kind, h.Scope.ID)
 				values := changes(column, old)
-				for _, value := range values[:min(len(values), 2)] {
+				for _, value := range values[:1] {
 					t.Run(fmt.Sprintf("%s %s %.12v", h.Scope, column, value), func(t *testing.T) {
 						x.undo(func() {
 							x.exec(`UPDATE scopes SET `+column+` = $3 WHERE kind = $1 AND id = $2`, h.Scope.Kind, h.Scope.ID, value)
