@@ -15,8 +15,9 @@ import (
 // listedInvariant is a line of the list in the contract's package documentation.
 var listedInvariant = regexp.MustCompile(`(?m)^//\s+(I\d+)\s+\S`)
 
-// enforcing is a comment that begins with invariants' numbers, "// I3" or "// I5 I6: why", behind code or on its own.
-var enforcing = regexp.MustCompile(`^//\s+(I\d+(?:[ ,]+I\d+)*)(?:\W|$)`)
+// enforcing is a comment that begins with invariants' numbers, "// I3" or "// I5 I6: why", behind code or on its own, or
+// the comment of a function that ends with them, "// does this and that. I3".
+var enforcing = regexp.MustCompile(`^//(?:\s+|.*\. )(I\d+(?:[ ,]+I\d+)*)(?:\W|$)`)
 
 // proving is a test named after an invariant.
 var proving = regexp.MustCompile(`(?m)^func (Test(I\d+)(?:[^\d(]\w*)?)\(`)
@@ -132,7 +133,7 @@ func TestInvariantsHaveTheirPlaces(t *testing.T) {
 func TestInvariantsControl(t *testing.T) {
 	contract := "// Package x.\n//\n//\tI1  One.\n//\tI2  Two,\n//\t    longer.\n//\tI12 Twelve.\n"
 	complete := map[string]string{
-		"x.go":      "a() // I1 I2\nb() // I12: because\n",
+		"x.go":      "a() // I1\nb() // I12: because\n// c keeps it. I2\nfunc c() {\n",
 		"x_test.go": "func TestI1Holds(t *testing.T) {\nfunc TestI2(t *testing.T) {\nfunc TestI12_x(t *testing.T) {\n",
 	}
 	if got := invariantFaults(contract, complete); got != nil {
