@@ -19,8 +19,11 @@ var listedInvariant = regexp.MustCompile(`(?m)^//\s+(I\d+)\s+\S`)
 // the comment of a function that ends with them, "// does this and that. I3".
 var enforcing = regexp.MustCompile(`^//(?:\s+|.*\. )(I\d+(?:[ ,]+I\d+)*)(?:\W|$)`)
 
-// proving is a test named after an invariant.
-var proving = regexp.MustCompile(`(?m)^func (Test(I\d+)(?:[^\d(]\w*)?)\(`)
+// proving is a test named after an invariant or several: TestI3..., TestI5I6...
+var proving = regexp.MustCompile(`(?m)^func (Test((?:I\d+)+)(?:[^\d(]\w*)?)\(`)
+
+// number is an invariant's number.
+var number = regexp.MustCompile(`I\d+`)
 
 // places are where one invariant is enforced and tested.
 type places struct {
@@ -35,9 +38,11 @@ func findPlaces(sources map[string]string) map[string]places {
 		text := sources[name]
 		if strings.HasSuffix(name, "_test.go") {
 			for _, m := range proving.FindAllStringSubmatch(text, -1) {
-				p := found[m[2]]
-				p.tests = append(p.tests, m[1])
-				found[m[2]] = p
+				for _, n := range number.FindAllString(m[2], -1) {
+					p := found[n]
+					p.tests = appendNew(p.tests, m[1])
+					found[n] = p
+				}
 			}
 			continue
 		}
@@ -47,16 +52,21 @@ func findPlaces(sources map[string]string) map[string]places {
 			if m == nil || listedInvariant.MatchString(line) {
 				continue
 			}
-			for number := range strings.FieldsFuncSeq(m[1], func(r rune) bool { return r == ' ' || r == ',' }) {
-				p := found[number]
-				if !slices.Contains(p.enforcing, name) {
-					p.enforcing = append(p.enforcing, name)
-				}
-				found[number] = p
+			for _, n := range number.FindAllString(m[1], -1) {
+				p := found[n]
+				p.enforcing = appendNew(p.enforcing, name)
+				found[n] = p
 			}
 		}
 	}
 	return found
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
 }
 
 // invariantFaults lists the invariants of the contract that lack an enforcing line or a test.
@@ -64,17 +74,17 @@ func invariantFaults(contract string, sources map[string]string) []string {
 	var faults []string
 	found := findPlaces(sources)
 	listed := listedInvariants(contract)
-	for _, number := range listed {
-		if len(found[number].enforcing) == 0 {
-			faults = append(faults, number+" has no line that says it enforces it")
+	for _, n := range listed {
+		if len(found[n].enforcing) == 0 {
+			faults = append(faults, n+" has no line that says it enforces it")
 		}
-		if len(found[number].tests) == 0 {
-			faults = append(faults, number+" has no test named Test"+number+"...")
+		if len(found[n].tests) == 0 {
+			faults = append(faults, n+" has no test named Test"+n+"...")
 		}
 	}
-	for number := range found {
-		if !slices.Contains(listed, number) {
-			faults = append(faults, number+" is enforced or tested, and is not in the list")
+	for n := range found {
+		if !slices.Contains(listed, n) {
+			faults = append(faults, n+" is enforced or tested, and is not in the list")
 		}
 	}
 	return faults
@@ -134,7 +144,7 @@ func TestInvariantsControl(t *testing.T) {
 	contract := "// Package x.\n//\n//\tI1  One.\n//\tI2  Two,\n//\t    longer.\n//\tI12 Twelve.\n"
 	complete := map[string]string{
 		"x.go":      "a() // I1\nb() // I12: because\n// c keeps it. I2\nfunc c() {\n",
-		"x_test.go": "func TestI1Holds(t *testing.T) {\nfunc TestI2(t *testing.T) {\nfunc TestI12_x(t *testing.T) {\n",
+		"x_test.go": "func TestI1Holds(t *testing.T) {\nfunc TestI2I12(t *testing.T) {\n",
 	}
 	if got := invariantFaults(contract, complete); got != nil {
 		t.Errorf("found in what is complete: %v", got)
