@@ -40,6 +40,9 @@ type Transactions interface {
 // Outcomes records what became of an attempt. Every method may be retried with the same arguments.
 type Outcomes interface {
 	RecordResponse(ctx context.Context, operation string, attempt int, by dispatch.Owner, r dispatch.Response) (dispatch.Operation, error)
+	// RecordOrphan records a response to an attempt that the store does not hold any more, as a fact on the machine's
+	// timeline: a restore may have taken the operation away.
+	RecordOrphan(ctx context.Context, machine, operation string, attempt int, by dispatch.Owner, r dispatch.Response) error
 	RecordNotSent(ctx context.Context, operation string, attempt int, by dispatch.Owner, reason string) (dispatch.Operation, error)
 	AccountByEvidence(ctx context.Context, operation string, attempt int, by dispatch.Owner, a dispatch.Accounting) (dispatch.Operation, error)
 	AccountByDecision(ctx context.Context, operation string, attempt int, who ledger.Actor, d dispatch.Decision) (dispatch.Operation, error)

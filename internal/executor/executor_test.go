@@ -489,3 +489,21 @@ func TestTheConnectionIsAbortedAfterALostAnswer(t *testing.T) {
 		}
 	})
 }
+
+// TestAnswerToAnOperationThatIsGone: after a restore the store may not hold the operation; the answer stays a fact.
+func TestAnswerToAnOperationThatIsGone(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.store.before["RecordResponse"] = func() error {
+			return refusal.New("response", "unknown-operation", "no such operation", "")
+		}
+		_, err := r.dispatch(r.m.Approved(r.w.Config("new")))
+		if _, refused := refusal.As(err); !refused {
+			t.Fatalf("error %v, want the refusal", err)
+		}
+		entries := r.w.Entries(r.m.ID, dispatch.EntryResponse)
+		var b dispatch.Body
+		if len(entries) != 1 || json.Unmarshal(entries[0].Body, &b) != nil || !b.Orphan {
+			t.Fatalf("%d entries, the last %+v; want one orphan response", len(entries), b)
+		}
+	})
+}

@@ -74,9 +74,17 @@ func (e *Executor) send(ctx context.Context, j *job, res dispatch.AttemptResult,
 	if out.Response.Class == dispatch.Inconclusive && !e.Without.Has(dispatch.GuardAbort) {
 		j.conn.Abort()
 	}
-	return e.record(ctx, op, func(ctx context.Context) (dispatch.Operation, error) {
+	moved, err := e.record(ctx, op, func(ctx context.Context) (dispatch.Operation, error) {
 		return e.Store.RecordResponse(ctx, op.ID, number, j.by, out.Response)
 	})
+	if r, refused := refusal.As(err); refused && r.Code == "unknown-operation" {
+		// A restore took the operation away while it was under way: the answer is kept as a fact all the same.
+		_, oerr := e.record(ctx, op, func(ctx context.Context) (dispatch.Operation, error) {
+			return op, e.Store.RecordOrphan(ctx, op.Machine, op.ID, number, j.by, out.Response)
+		})
+		return moved, errors.Join(err, oerr)
+	}
+	return moved, err
 }
 
 func describe(out Outcome) string {

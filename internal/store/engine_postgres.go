@@ -176,7 +176,8 @@ func (e *postgresEngine) now(ctx context.Context, c *conn) (time.Time, error) {
 	}
 	at, err := all(rows, func(scan func(...any) error) (int64, error) {
 		var n int64
-		return n, scan(&n)
+		err := scan(&n)
+		return n, err
 	})
 	if err != nil {
 		return time.Time{}, err
@@ -212,7 +213,8 @@ func (e *postgresEngine) identity(ctx context.Context, c *conn) (string, error) 
 	}
 	got, err := all(rows, func(scan func(...any) error) (string, error) {
 		var s string
-		return s, scan(&s)
+		err := scan(&s)
+		return s, err
 	})
 	if err != nil {
 		return "", err

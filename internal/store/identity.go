@@ -50,8 +50,9 @@ const selectIdentity = `SELECT name, kind, assurance, roles, responsible, create
 
 func scanIdentity(scan func(...any) error) (Identity, error) {
 	var i Identity
-	return i, scan(&i.Name, &i.Kind, &i.Assurance, intoJSON(&i.Roles), &i.Responsible, &i.CreatedRevision,
+	err := scan(&i.Name, &i.Kind, &i.Assurance, intoJSON(&i.Roles), &i.Responsible, &i.CreatedRevision,
 		&i.RevokedRevision, &i.Revision)
+	return i, err
 }
 
 // identity reads one identity; sql.ErrNoRows when nobody has the name.

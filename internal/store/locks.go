@@ -91,7 +91,8 @@ func (tx *Tx) lockRow(query, id string) error {
 	}
 	_, err = all(rows, func(scan func(...any) error) (string, error) {
 		var got string
-		return got, scan(&got)
+		err := scan(&got)
+		return got, err
 	})
 	return tx.note(err)
 }

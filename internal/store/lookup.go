@@ -58,7 +58,8 @@ func (s *Store) Resolve(ctx context.Context, text string) (kind, id string, err 
 			}
 			rows, err := list(tx, func(scan func(...any) error) (row, error) {
 				var got row
-				return got, scan(&got.id, intoBool(&got.whole))
+				err := scan(&got.id, intoBool(&got.whole))
+				return got, err
 			}, fmt.Sprintf(`SELECT %s, CASE WHEN %s = $1 THEN 1 ELSE 0 END AS whole FROM %s WHERE substr(%s, 1, length($1)) = $1
 				ORDER BY whole DESC, %s LIMIT %d`, r.id, r.column, r.table, r.column, r.column, maxCandidates), text)
 			if err != nil {

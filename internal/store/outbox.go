@@ -45,7 +45,8 @@ func (s *Store) ClaimJobs(ctx context.Context, kinds []string, limit int, lease 
 			w.text() + ` ORDER BY due_at, id LIMIT ` + w.arg(limit) + lockClause
 		jobs, err := list(tx, func(scan func(...any) error) (Job, error) {
 			var j Job
-			return j, scan(&j.ID, &j.Scope.Kind, &j.Scope.ID, &j.Revision, &j.Kind, &j.Payload, &j.Key, intoTime(&j.DueAt), &j.Tries)
+			err := scan(&j.ID, &j.Scope.Kind, &j.Scope.ID, &j.Revision, &j.Kind, &j.Payload, &j.Key, intoTime(&j.DueAt), &j.Tries)
+			return j, err
 		}, query, w.args...)
 		if err != nil {
 			return err

@@ -265,7 +265,8 @@ func (r *replay) strays(tx *Tx) error {
 	} {
 		strays, err := list(tx, func(scan func(...any) error) ([2]string, error) {
 			var row [2]string
-			return row, scan(&row[0], &row[1])
+			err := scan(&row[0], &row[1])
+			return row, err
 		}, q.query)
 		if err != nil {
 			return err
