@@ -74,6 +74,15 @@ func (q *queue) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
+// WaitingWriters is how many writers of this process await their turn on an SQLite store: what shows, beside the
+// lock's holder, that a revoker waits. PostgreSQL has its own view of locks, and the number is 0 there.
+func (s *Store) WaitingWriters() int64 {
+	if e, ok := s.engine.(*sqliteEngine); ok {
+		return e.queue.waiting.Load()
+	}
+	return 0
+}
+
 // tryBoth takes the lock if nobody has it and nobody waits.
 func (q *queue) tryBoth() bool {
 	if flock(q.turnstile, syscall.LOCK_EX|syscall.LOCK_NB) != nil {

@@ -103,11 +103,18 @@ func TestAWaitingWriterGivesUpWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	err = b.update(ctx, locks{}, "a test", func(*Tx) error { return nil })
-	if !errors.Is(err, context.DeadlineExceeded) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.update(ctx, locks{}, "a test", func(*Tx) error { return nil }) }()
+	for b.WaitingWriters() == 0 {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
+	}
+	if n := b.WaitingWriters(); n != 0 {
+		t.Fatalf("%d writers wait", n)
 	}
 	release()
 	// What waited for the lock gives it back: both write again.
