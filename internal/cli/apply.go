@@ -26,8 +26,8 @@ func newApplyCommand(a *app) *cobra.Command {
 Where you may approve it yourself (a local store, one approval, a terminal) you are asked to type the plan's id. Otherwise
 the plan waits, the other person's command is printed, and the exit code is 2.
 
-The default route is direct: the machine answers for itself, and a lost answer can be accounted for on one connection. Use
---route via where the machine is reached through a control plane only.
+The route is direct wherever the machine answers directly: a lost answer can then be accounted for on one connection. Use
+--route via to go through a control plane all the same.
 
 Exit code: 0 completed, 2 waits for another person, 3 refused or cancelled, 4 unresolved, 5 failed or rejected, 1 failure.`,
 		Example: `  clew apply -n worker-1 -p '{"machine":{"nodeLabels":{"rack":"r1"}}}'

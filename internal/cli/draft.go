@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/clewops/clew/internal/dispatch"
 	"github.com/clewops/clew/internal/executor"
@@ -18,120 +15,6 @@ import (
 	"github.com/clewops/clew/internal/store"
 	"github.com/clewops/clew/internal/talos"
 )
-
-// Defaults of what a plan binds.
-const (
-	defaultMaxAge            = 30 * time.Second
-	defaultTransportDeadline = 10 * time.Second
-	defaultVerifyDeadline    = 60 * time.Second
-	defaultAttempts          = 3
-	defaultExpiry            = 24 * time.Hour
-	defaultStage             = "running"
-)
-
-// planOptions are the flags that make a plan.
-type planOptions struct {
-	node      string
-	file      string
-	patches   []string
-	adopt     bool
-	revert    bool
-	route     string
-	expires   time.Duration
-	maxAge    time.Duration
-	transport time.Duration
-	verify    time.Duration
-	attempts  int
-	approvals int
-	unready   bool
-	rollout   string
-	reason    string
-	key       string
-}
-
-// bind adds the flags that plan create and apply share.
-func (o *planOptions) bind(a *app, c *cobra.Command) {
-	*o = planOptions{
-		expires: defaultExpiry, maxAge: defaultMaxAge, transport: defaultTransportDeadline, verify: defaultVerifyDeadline,
-	}
-	f := c.Flags()
-	f.StringVarP(&o.node, "node", "n", "", "machine: NAME, node/NAME, talos/CLUSTER/NAME or id")
-	f.StringVarP(&o.file, "file", "f", "", "whole configuration to apply (- reads standard input)")
-	f.StringArrayVarP(&o.patches, "patch", "p", nil, "Talos patch on what the machine runs: text, or @FILE; may be repeated")
-	f.BoolVar(&o.revert, "revert", false, "go back to what was applied, over the open drift record")
-	f.StringVar(&o.route, "route", "", "direct, via (the talosconfig's first endpoint) or via:ENDPOINT (default direct)")
-	f.Var(duration{value: &o.expires}, "expires", "when the plan ends by itself")
-	f.Var(duration{value: &o.maxAge}, "max-age", "how old the reading that the dispatch rests on may be")
-	f.Var(duration{value: &o.transport}, "transport-deadline", "how long the send may take")
-	f.Var(duration{value: &o.verify}, "verify-deadline", "how long the result may take to show")
-	f.IntVar(&o.attempts, "attempts", defaultAttempts, "how many sends at most, retries included")
-	f.IntVar(&o.approvals, "approvals", 1, "how many people have to approve")
-	f.BoolVar(&o.unready, "allow-unready", false, "do not demand that the machine's health conditions are met before the send")
-	f.StringVar(&o.rollout, "rollout", "", "ID=LIMIT[,MAXFAILED]: at most LIMIT of its plans at once, closed after MAXFAILED failures")
-	f.StringVar(&o.reason, "reason", "", "why, for the approver and the log")
-	f.StringVar(&o.key, "key", "", "idempotency key: the same key and content give the same plan")
-	a.bindTalosconfig(c)
-	_ = c.RegisterFlagCompletionFunc("node", a.completeMachines)
-}
-
-// check says what is wrong with the flags, before anything is read.
-func (o *planOptions) check() error {
-	if o.node == "" {
-		return usagef("-n NAME says which machine")
-	}
-	ways := 0
-	for _, given := range []bool{o.file != "", len(o.patches) > 0, o.adopt, o.revert} {
-		if given {
-			ways++
-		}
-	}
-	if ways != 1 {
-		if o.adopt || o.revert {
-			return usagef("--adopt, --revert, -f and -p exclude each other")
-		}
-		return usagef("give either -f FILE (a whole configuration) or -p PATCH")
-	}
-	if o.attempts < 1 || o.attempts > 100 {
-		return usagef("--attempts %d: between 1 and 100", o.attempts)
-	}
-	if o.approvals < 1 || o.approvals > 100 {
-		return usagef("--approvals %d: between 1 and 100", o.approvals)
-	}
-	if o.transport > o.verify {
-		return usagef("--transport-deadline %s must not be later than --verify-deadline %s", o.transport, o.verify)
-	}
-	_, err := parseRollout(o.rollout)
-	return err
-}
-
-// parseRollout reads ID=LIMIT[,MAXFAILED]; "" is no rollout.
-func parseRollout(s string) (*dispatch.Rollout, error) {
-	if s == "" {
-		return nil, nil
-	}
-	wrong := usagef("--rollout %q: ID=LIMIT or ID=LIMIT,MAXFAILED, such as spring=2,0", shorten(s))
-	id, numbers, ok := strings.Cut(s, "=")
-	limit, failed, hasFailed := strings.Cut(numbers, ",")
-	if !ok || !plainName(id) {
-		return nil, wrong
-	}
-	r := &dispatch.Rollout{ID: id}
-	var err error
-	if r.Limit, err = strconv.Atoi(limit); err != nil || r.Limit < 1 || r.Limit > 1_000_000 {
-		return nil, wrong
-	}
-	if hasFailed {
-		if r.MaxFailed, err = strconv.Atoi(failed); err != nil || r.MaxFailed < 0 || r.MaxFailed > 1_000_000 {
-			return nil, wrong
-		}
-	}
-	return r, nil
-}
-
-// plainName says whether s is a name that needs no quoting: letters, digits, dot, dash and underscore, at most 64.
-func plainName(s string) bool {
-	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == "" && s[0] != '-'
-}
 
 // draft is a plan in the making: what was read, and what is to be sent.
 type draft struct {
@@ -174,10 +57,7 @@ func (a *app) prepareDraft(ctx context.Context, st *store.Store, o *planOptions,
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*readDeadline)
 	defer cancel()
-	if d.target, err = target(ctx, st, m, route); err != nil {
-		return nil, err
-	}
-	conn, err := a.dial(ctx, d.target)
+	conn, err := a.reach(ctx, st, d, route)
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +66,28 @@ func (a *app) prepareDraft(ctx context.Context, st *store.Store, o *planOptions,
 		return d, err
 	}
 	return d, a.recordReading(ctx, st, d, o, conn)
+}
+
+// reach connects to the machine. Without a route that the user chose, it is direct where the machine answers directly,
+// and else the way that it was last read.
+func (a *app) reach(ctx context.Context, st *store.Store, d *draft, route dispatch.Route) (*talos.Conn, error) {
+	usual, err := target(ctx, st, d.machine, route)
+	if err != nil {
+		return nil, err
+	}
+	d.target = usual
+	if route == "" {
+		d.target.Route = dispatch.Direct
+	}
+	direct, cancel := context.WithTimeout(ctx, readDeadline)
+	defer cancel()
+	conn, err := a.dial(direct, d.target)
+	if err == nil || d.target.Route == usual.Route || ctx.Err() != nil {
+		return conn, err
+	}
+	a.note("%s does not answer directly; going %s", d.machine.Name, usual.Route)
+	d.target = usual
+	return a.dial(ctx, usual)
 }
 
 // check makes the plan from an unrecorded reading.
@@ -268,11 +170,11 @@ func (a *app) readChanges(o *planOptions) (changes, error) {
 	return in, nil
 }
 
-// parseRoute reads --route. The default is direct: accounting for a lost answer needs least on it.
+// parseRoute reads --route; "" leaves the choice to reach.
 func (a *app) parseRoute(s, clusterID string) (dispatch.Route, error) {
 	switch {
 	case s == "":
-		return dispatch.Direct, nil
+		return "", nil
 	case s == "via":
 		c, err := a.credentials(clusterID)
 		if err != nil {

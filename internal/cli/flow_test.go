@@ -410,3 +410,18 @@ func TestRolesAreDemanded(t *testing.T) {
 		t.Errorf("the approver was revoked: %s", r.stderr)
 	}
 }
+
+func TestThroughAnEndpoint(t *testing.T) {
+	h := imported(t)
+	r := h.person(exitDone, "apply", "-n", "worker-1", "-p", label("through", "cp-1"), "--route", "via", "-o", "json")
+	op := decode[[]outcome](t, r)[0].Operation
+	v := decode[operationRecord](t, h.want(exitDone, "show", op, "-o", "json").recordOf(t))
+	if len(v.Attempts) != 1 || v.Attempts[0].Route.Endpoint() == "" || v.Operation.State != dispatch.Completed {
+		t.Errorf("sent through an endpoint: %+v", v)
+	}
+	// The next change is direct again: the node answers directly.
+	plan := decode[planView](t, h.want(exitDone, "plan", "create", "-n", "worker-1", "-p", label("through", "nobody"), "-o", "json"))
+	if plan.Plan.Route != dispatch.Direct {
+		t.Errorf("the default route is %s", plan.Plan.Route)
+	}
+}

@@ -53,8 +53,12 @@ func TestAgentsFileIsSound(t *testing.T) {
 
 func TestGraverExitCode(t *testing.T) {
 	for _, tc := range []struct{ a, b, want int }{
-		{exitDone, exitDone, exitDone}, {exitDone, exitRefused, exitRefused}, {exitRefused, exitFailure, exitFailure},
-		{exitFailure, exitNotHeld, exitNotHeld}, {exitNotHeld, exitUnresolved, exitUnresolved}, {exitUnresolved, exitDone, exitUnresolved},
+		{exitDone, exitDone, exitDone},
+		{exitDone, exitRefused, exitRefused},
+		{exitRefused, exitFailure, exitFailure},
+		{exitFailure, exitNotHeld, exitNotHeld},
+		{exitNotHeld, exitUnresolved, exitUnresolved},
+		{exitUnresolved, exitDone, exitUnresolved},
 	} {
 		if got := graver(tc.a, tc.b); got != tc.want {
 			t.Errorf("%d and %d: %d, want %d", tc.a, tc.b, got, tc.want)
