@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/clewops/clew/internal/config"
 	"github.com/clewops/clew/internal/ledger"
