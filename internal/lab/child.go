@@ -70,7 +70,19 @@ func runChild(dir string, run func(context.Context, string) error, keeper bool) 
 		}()
 	}
 
+	go endWithRecord(filepath.Join(dir, processFile))
+
 	return run(context.Background(), dir)
+}
+
+// endWithRecord ends the process when its record is gone: somebody has removed the directory of a lab that was up, and
+// nobody could find the process any more.
+func endWithRecord(path string) {
+	for range time.Tick(2 * time.Second) {
+		if _, err := os.Stat(path); os.IsNotExist(err) {
+			os.Exit(0)
+		}
+	}
 }
 
 // awaitEnd returns when the process that called Up has ended.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -315,4 +316,17 @@ func TestFreeLabOutlivesItsMaker(t *testing.T) {
 	if left := tr.left(); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// TestProcessesEndWithTheirDirectory, when somebody removes it instead of taking the lab down.
+func TestProcessesEndWithTheirDirectory(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t, lab.Config{Links: lab.LinksUserland, Workers: 1})
+	tr := traceOf(t, r.Lab)
+	must(t, os.RemoveAll(r.Dir()))
+	eventually(t, "the processes to end", func() bool {
+		return !slices.ContainsFunc(tr.left(), func(s string) bool { return strings.HasPrefix(s, "process") })
+	})
+	must(t, os.RemoveAll(tr.runDir))
 }
