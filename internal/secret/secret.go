@@ -11,16 +11,24 @@ const hidden = "[secret]"
 
 // Bytes holds a secret, such as a machine configuration. Every way of printing or encoding it hides it; Reveal is the
 // one way out, so that a search for its name finds every use.
-type Bytes struct{ b []byte }
+//
+// The bytes are behind a function because fmt calls no methods on the unexported fields of a struct around it: it would
+// print a slice, and prints only the address of a function.
+type Bytes struct{ reveal func() []byte }
 
 // Of wraps b, which the caller no longer uses.
-func Of(b []byte) Bytes { return Bytes{b: b} }
+func Of(b []byte) Bytes { return Bytes{reveal: func() []byte { return b }} }
 
-// Reveal returns the secret itself.
-func (s Bytes) Reveal() []byte { return s.b }
+// Reveal returns the secret itself; nil for the zero value.
+func (s Bytes) Reveal() []byte {
+	if s.reveal == nil {
+		return nil
+	}
+	return s.reveal()
+}
 
 // Len is its size in bytes.
-func (s Bytes) Len() int { return len(s.b) }
+func (s Bytes) Len() int { return len(s.Reveal()) }
 
 // Format hides the value whatever the verb.
 func (s Bytes) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) }
