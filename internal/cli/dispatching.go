@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewops/clew/internal/dispatch"
 	"github.com/clewops/clew/internal/executor"
+	"github.com/clewops/clew/internal/refusal"
 	"github.com/clewops/clew/internal/store"
 )
 
@@ -121,10 +122,26 @@ func (a *app) dispatchOne(ctx context.Context, e *executor.Executor, v planView,
 	} else {
 		res, err = e.Dispatch(ctx, v.Plan.ID, wait)
 	}
-	if res.State.Holding() && (err == nil || errors.Is(err, context.Canceled)) {
-		if ctx.Err() != nil {
-			a.note("leaving is safe: operation %s stays unresolved; clew settle %s", res.Operation, res.Operation)
-		}
+	return a.left(ctx, res, err)
+}
+
+// left is the outcome of an operation that the person may have walked away from. An interrupt while it is looked at is no
+// error of it: it stays what the store says.
+func (a *app) left(ctx context.Context, res executor.Result, err error) outcome {
+	if ctx.Err() == nil || res.Operation == "" {
+		return outcome{Result: res, err: err}
+	}
+	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	v, rerr := a.wired.store.Operation(reading, res.Operation)
+	if rerr != nil {
+		return outcome{Result: res, err: &refusal.Unknown{What: res.Operation + " has ended", Err: rerr, Remedy: "clew settle " + res.Operation}}
+	}
+	res.Plan, res.Machine, res.State, res.Reason = v.Plan.ID, v.Machine.Name, v.Operation.State, v.Operation.Reason
+	if res.State.Holding() {
+		a.note("leaving is safe: operation %s stays unresolved; clew settle %s", res.Operation, res.Operation)
+	}
+	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
 	return outcome{Result: res, err: err}

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -275,7 +276,13 @@ func worker(t *testing.T, name string) *lab.Node {
 	return n
 }
 
-// label is a patch that gives a node a label.
+// runs counts what tests write to the shared lab.
+var runs atomic.Int64
+
+// unique makes a value that no test wrote to the lab before: what a node runs already is refused as a change.
+func unique(value string) string { return fmt.Sprintf("%s-%d", value, runs.Add(1)) }
+
+// label is a patch that gives a node a label, with a value that is always new.
 func label(key, value string) string {
-	return fmt.Sprintf(`{"machine":{"nodeLabels":{"%s":"%s"}}}`, key, value)
+	return fmt.Sprintf(`{"machine":{"nodeLabels":{"%s":"%s"}}}`, key, unique(value))
 }

@@ -184,7 +184,7 @@ func useEverything(t *testing.T, h *home, shapes []string) map[string][]byte {
 	imported := []string{"machine", "import", "--talosconfig", theLab(t).Talosconfig(), "-v"}
 	keep(h.person(exitDone, imported...), imported...)
 	registry := fmt.Sprintf("machine:\n  registries:\n    config:\n      registry.example:\n        auth:\n          username: %s\n          password: %s\n",
-		filepath.Base(t.Name()), plantedPassword)
+		unique("u"), plantedPassword)
 	apply := []string{"apply", "-n", "worker-1", "-p", patch(registry), "-v", "-o", "json"}
 	keep(h.run(append(apply, "--dry-run")...), "apply --dry-run")
 	keep(h.person(exitDone, apply...), apply...)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestScripts runs the end-to-end scripts: the binary as a user types it, each in a home of its own. $TALOSCONFIG names
-// the practice cluster. Besides testscript's own commands there are
+// the practice cluster, $UNIQUE is a value that no node has yet. Besides testscript's own commands there are
 //
 //	capture NAME REGEXP   set $NAME to the first group of REGEXP in the last command's stdout or stderr
 //	write FILE TEXT…      write a line, with variables expanded
@@ -25,7 +25,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
-			e.Vars = append(e.Vars, "HOME="+home, "USER=tester", "TALOSCONFIG="+config, "TZ=UTC")
+			e.Vars = append(e.Vars, "HOME="+home, "USER=tester", "TALOSCONFIG="+config, "TZ=UTC", "UNIQUE="+unique("script"))
 			return os.Mkdir(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -101,12 +101,8 @@ func (a *app) settle(ctx context.Context, st *store.Store, id string, o executor
 		return err
 	}
 	res, err := e.Settle(ctx, id, o)
-	if ctx.Err() != nil && res.State.Holding() {
-		a.note("leaving is safe: operation %s stays unresolved; clew settle %s", res.Operation, res.Operation)
-		err = nil
-	}
 	if _, refused := refusal.As(err); refused {
 		return err // of this command; the operation is what it was
 	}
-	return a.report([]outcome{{Result: res, err: err}})
+	return a.report([]outcome{a.left(ctx, res, err)})
 }
