@@ -159,7 +159,7 @@ func readNode(ctx context.Context, c *talos.Config, name string) *found {
 func (f *found) read(ctx context.Context, c *talos.Config, address string, route dispatch.Route) error {
 	ctx, cancel := context.WithTimeout(ctx, readDeadline)
 	defer cancel()
-	conn, err := talos.Dial(ctx, c, talos.Target{Address: address, Route: route}, talosOptions())
+	conn, err := talos.Dial(ctx, c, talos.Target{Address: address, Route: route}, talosOptions(0))
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (a *app) dial(ctx context.Context, t executor.Target) (*talos.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	conn, err := talos.Dial(ctx, c, talos.Target{Address: t.Address, Route: t.Route}, talosOptions())
+	conn, err := talos.Dial(ctx, c, talos.Target{Address: t.Address, Route: t.Route}, talosOptions(t.Patience))
 	if err != nil {
 		return nil, withNext(fmt.Errorf("reaching %s (%s): %w", t.Machine.Name, t.Route, err),
 			"check that the machine is up and that --talosconfig has its cluster's credentials")

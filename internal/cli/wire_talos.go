@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/clewops/clew/internal/dispatch"
 	"github.com/clewops/clew/internal/executor"
@@ -20,7 +22,7 @@ func (n *nodes) Dial(ctx context.Context, t executor.Target) (executor.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	conn, err := talos.Dial(ctx, c, talos.Target{Address: t.Address, Route: t.Route}, talosOptions())
+	conn, err := talos.Dial(ctx, c, talos.Target{Address: t.Address, Route: t.Route}, talosOptions(t.Patience))
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +39,11 @@ func (n *nodes) CannotArrive(ctx context.Context, t executor.Target, at dispatch
 	return executor.SocketVerdict{Available: v.Available, Holds: v.Holds, Missing: v.Missing, Evidence: v.Evidence}, err
 }
 
-// talosOptions are those of every connection: one that carries a request has to give up on unacknowledged bytes no
-// later than the request's deadline, so that they cannot land long after it.
-func talosOptions() talos.Options { return talos.Options{TCPUserTimeout: defaultTransportDeadline} }
+// talosOptions are those of a connection that gives up on unacknowledged bytes after patience: one that carries a request
+// has to do so at the request's deadline, not earlier, and not later, so that they cannot land long after it.
+func talosOptions(patience time.Duration) talos.Options {
+	return talos.Options{TCPUserTimeout: cmp.Or(patience, defaultTransportDeadline)}
+}
 
 // talosConn is a Talos connection as the executor knows it.
 type talosConn struct{ *talos.Conn }

@@ -49,7 +49,9 @@ func (e *Executor) Dispatch(ctx context.Context, planID string, wait time.Durati
 	if err != nil {
 		return res, err
 	}
-	j := &job{plan: plan, by: by, target: Target{Machine: machine, Address: plan.Address, Route: plan.Route}}
+	j := &job{plan: plan, by: by, target: Target{
+		Machine: machine, Address: plan.Address, Route: plan.Route, Patience: plan.TransportDeadline,
+	}}
 	defer j.close()
 	if err := e.evidence(ctx, j, link{purpose: dispatch.ForEvidence, plan: plan.ID}); err != nil {
 		return res, err

@@ -95,6 +95,9 @@ type Target struct {
 	Machine dispatch.Machine
 	Address string
 	Route   dispatch.Route
+	// Patience is how long bytes may stay unacknowledged before the connection gives up: the transport deadline of what
+	// will be sent on it. 0 leaves it to the implementation.
+	Patience time.Duration
 }
 
 // Conn is one connection to a node that never redials: when it is gone, every call fails.

@@ -124,6 +124,22 @@ func TestDispatchCompletes(t *testing.T) {
 	})
 }
 
+// The connection that sends is as patient as the plan's transport deadline, also on a retry.
+func TestPatienceIsThePlansTransportDeadline(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.node.fates = []fate{lostIn}
+		plan := r.m.Approved(r.w.Config("new"), func(p *dispatch.Plan) { p.TransportDeadline = 25 * time.Second })
+		res := r.dispatched(plan)
+		r.want(r.settle(res.Operation, SettleOptions{}), dispatch.Unresolved, 1, 0)
+		r.want(r.settle(res.Operation, SettleOptions{Retry: true}), dispatch.Completed, 2, 1)
+		for name, dialed := range map[string]Target{"first send": r.node.dialed[0], "retry": r.node.dialed[len(r.node.dialed)-1]} {
+			if dialed.Patience != plan.TransportDeadline {
+				t.Errorf("the %s's connection waits %s, want %s", name, dialed.Patience, plan.TransportDeadline)
+			}
+		}
+	})
+}
+
 func TestNodeRejects(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.node.fates = []fate{refused}

@@ -39,11 +39,13 @@ type node struct {
 	failing  int  // reads that fail before one succeeds
 	verdict  SocketVerdict
 	onSend   func()
+	dialed   []Target
 }
 
-func (n *node) Dial(context.Context, Target) (Conn, error) {
+func (n *node) Dial(_ context.Context, t Target) (Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.dialed = append(n.dialed, t)
 	if n.dead {
 		return nil, errCut
 	}

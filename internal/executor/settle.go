@@ -127,7 +127,9 @@ func (e *Executor) own(ctx context.Context, s *settling, o SettleOptions) error 
 
 // target is where the machine of the operation is read.
 func (s *settling) target(o SettleOptions) Target {
-	t := Target{Machine: s.view.Machine, Address: s.view.Plan.Address, Route: s.view.Plan.Route}
+	t := Target{
+		Machine: s.view.Machine, Address: s.view.Plan.Address, Route: s.view.Plan.Route, Patience: s.view.Plan.TransportDeadline,
+	}
 	if o.Address != "" {
 		t.Address = o.Address
 	}
