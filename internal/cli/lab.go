@@ -270,7 +270,7 @@ func (a *app) showLab(ctx context.Context, l *lab.Lab, made bool) error {
 			fmt.Fprintf(w, "faulty: %s:%s  towards the node %s, back %s\n", k.From, k.To, linkFault(k.ToNode, k), linkFault(k.FromNode, k))
 		}
 		if made {
-			fmt.Fprintf(w, "\nnext: clew machine import %s   then: clew lab fault --help   at the end: clew lab down\n", o.Talosconfig)
+			fmt.Fprintf(w, "\nnext: clew machine import --talosconfig %s   then: clew lab fault --help   at the end: clew lab down\n", o.Talosconfig)
 		}
 		return nil
 	})

@@ -18,7 +18,7 @@ func TestLabCommands(t *testing.T) {
 
 	h.want(1, "lab", "status")
 	up := h.want(0, "lab", "up", "--links", "userland", "--workers", "1", "--boot-time", "10ms")
-	for _, word := range []string{"cp-1", "worker-1", filepath.Join(dir, "talosconfig"), "next: clew machine import"} {
+	for _, word := range []string{"cp-1", "worker-1", filepath.Join(dir, "talosconfig"), "next: clew machine import --talosconfig " + filepath.Join(dir, "talosconfig")} {
 		if !strings.Contains(up.stdout, word) {
 			t.Errorf("up does not say %q:\n%s", word, up.stdout)
 		}

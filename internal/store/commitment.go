@@ -172,7 +172,7 @@ func (tx *Tx) commit(b binding, q dispatch.CommitRequest) (dispatch.Operation, e
 	}
 	if f.Plan.Kind != dispatch.KindApply {
 		return dispatch.Operation{}, refusal.New("commitment", "plan-kind",
-			fmt.Sprintf("plan %s sends nothing: it adopts what runs", q.Plan), "clew machine accept")
+			fmt.Sprintf("plan %s sends nothing: it adopts what runs", q.Plan), "clew dispatch "+q.Plan)
 	}
 	if r := dispatch.Commitment(f.Facts); r != nil {
 		return dispatch.Operation{}, r
