@@ -238,14 +238,24 @@ func (b *boot) change(mode machine.ApplyConfigurationRequest_Mode, cfg config.Pr
 		return fmt.Errorf("incorrect mode '%s' specified for the apply config call", mode)
 	}
 
-	// From here on something may have changed, whatever else fails.
-	defer call.landed()
+	// From here on something may have changed, whatever else fails. The landing is in the journal before anything acts
+	// on it, so that the journal's order is the order of effects.
+	landed := func() {
+		call.landed()
+
+		if mode != machine.ApplyConfigurationRequest_TRY {
+			b.persist()
+		}
+	}
 
 	switch mode {
 	case machine.ApplyConfigurationRequest_STAGED:
+		landed()
+
 		return nil
 	case machine.ApplyConfigurationRequest_REBOOT:
 		b.rebootLatch.Store(true)
+		landed()
 
 		s := b.rebootSequence()
 		s.forced = true
@@ -253,6 +263,8 @@ func (b *boot) change(mode machine.ApplyConfigurationRequest_Mode, cfg config.Pr
 
 		return nil
 	default:
+		defer landed()
+
 		return b.setActive(cfg)
 	}
 }

@@ -177,6 +177,8 @@ func (b *boot) acquireConfig() error {
 		if err := b.setPersistent(cfg); err != nil {
 			return err
 		}
+
+		b.persist()
 	}
 
 	return b.setActive(cfg)

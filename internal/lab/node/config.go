@@ -37,14 +37,13 @@ func (b *boot) setPersistent(cfg config.Provider) error {
 	b.writes.Lock()
 	defer b.writes.Unlock()
 
-	if err := b.putConfig(cfg, configres.PersistentID); err != nil {
-		return err
-	}
+	return b.putConfig(cfg, configres.PersistentID)
+}
 
+// persist has the accepted persistent configuration written to STATE, some time after this returns.
+func (b *boot) persist() {
 	version, _ := b.configVersion(b.ctx, configres.PersistentID)
 	b.persistence.want(version)
-
-	return nil
 }
 
 // putConfig creates or updates one MachineConfig resource; either way its version moves, whatever the bytes. It uses
