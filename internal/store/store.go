@@ -46,6 +46,11 @@ type Config struct {
 	// with their locks held. Only drills set it. An error rolls back.
 	Gate func(ctx context.Context, name string) error
 
+	// Committing, when set, stands around the COMMIT of every write transaction: what says what is being written, as errors
+	// do, and commit makes the COMMIT. It answers as a COMMIT does: open says that its outcome is not known. Only tests and
+	// drills set it, to let a COMMIT fail, get lost, or be the last thing that a process does.
+	Committing func(what string, commit func() (open bool, err error)) (open bool, err error)
+
 	// Without takes guards away, for controls. Empty in the product.
 	Without dispatch.Without
 }

@@ -101,7 +101,12 @@ func (tx *Tx) prepare(l locks) error {
 func (s *Store) commit(ctx context.Context, c *conn, what string) error {
 	ctx, cancel := ending(ctx)
 	defer cancel()
-	unknown, err := s.engine.commit(ctx, c)
+	commit := func() (bool, error) { return s.engine.commit(ctx, c) }
+	if around := s.cfg.Committing; around != nil {
+		plain := commit
+		commit = func() (bool, error) { return around(what, plain) }
+	}
+	unknown, err := commit()
 	switch {
 	case err == nil:
 		c.release(false)
