@@ -109,7 +109,7 @@ func (a *app) check(ctx context.Context, st *store.Store, d *draft, o *planOptio
 	if r := dispatch.CheckPlan(d.plan, d.machine, d.observation.Reading, now); r != nil {
 		return r
 	}
-	return d.describeChange(ctx, conn)
+	return d.describeChange(ctx, conn, len(in.patches) > 0)
 }
 
 // recordReading reads the machine again, for the ledger, and binds the plan to that reading. The machine's record is
@@ -270,8 +270,9 @@ func (a *app) bindTerms(d *draft, o *planOptions, now time.Time) error {
 }
 
 // describeChange adds the plan-time evidence that informs the approver: the redacted difference, and what the node
-// itself says of the configuration.
-func (d *draft) describeChange(ctx context.Context, conn *talos.Conn) error {
+// itself says of the configuration. A patch that demands what is there already is refused: it still makes other bytes,
+// because patching encodes anew, but nobody who patches asks for another encoding. A whole configuration may.
+func (d *draft) describeChange(ctx context.Context, conn *talos.Conn, patched bool) error {
 	if d.plan.Kind == dispatch.KindAdopt {
 		return nil
 	}
@@ -280,6 +281,10 @@ func (d *draft) describeChange(ctx context.Context, conn *talos.Conn) error {
 		return err
 	}
 	d.plan.Diff = diff.String()
+	if d.plan.Diff == "" && patched {
+		return refusal.New("planning", "no-change", d.machine.Name+" already runs what the patch demands: nothing but the encoding would change",
+			"clew machine show "+d.machine.Name)
+	}
 	// A dry run on a machine with a pending try change would cancel its rollback; CheckPlan has refused that machine.
 	warnings, err := conn.DryRun(ctx, d.config)
 	if err != nil {

@@ -2,12 +2,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/clewops/clew/internal/refusal"
 )
@@ -117,18 +114,8 @@ func (a *app) finish(err error) int {
 // printReport writes an error to stderr in the form that -o asks for, so that a program that asked for JSON never has
 // to parse prose.
 func (a *app) printReport(r report) {
-	wrapped := map[string]report{"error": r}
-	switch a.flags.output {
-	case "json":
-		if b, err := json.Marshal(wrapped); err == nil {
-			fmt.Fprintln(a.stderr, string(b))
-			return
-		}
-	case "yaml":
-		if b, err := yaml.Marshal(wrapped); err == nil {
-			fmt.Fprint(a.stderr, string(b))
-			return
-		}
+	if a.document(map[string]report{"error": r}) {
+		return
 	}
 	fmt.Fprintln(a.stderr, r.screen())
 	if r.Next != "" {

@@ -133,7 +133,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	if e["kind"] != "refused" || e["comparison"] != float64(0) || e["code"] != "again" || e["exit"] != float64(exitRefused) {
 		t.Errorf("got %v", e)
 	}
-	if y := runWith(t, func(context.Context, *app) error { return refused }, "-o", "yaml"); !strings.HasPrefix(y.stderr, "error:\n") {
+	if y := runWith(t, func(context.Context, *app) error { return refused }, "-o", "yaml"); !strings.HasPrefix(y.stderr, "---\nerror:\n") {
 		t.Errorf("as YAML: %q", y.stderr)
 	}
 }
@@ -167,6 +167,12 @@ func TestQuietSilencesNotesOnly(t *testing.T) {
 	}
 	if r := runWith(t, speak, "-q"); r.stderr != "clew: boom\n" {
 		t.Errorf("with -q: stderr %q", r.stderr)
+	}
+	if r := runWith(t, speak, "-o", "json"); r.stderr != `{"note":"reading cp-1"}`+"\n"+`{"error":{"kind":"failed","message":"boom","exit":1}}`+"\n" {
+		t.Errorf("with -o json: stderr %q", r.stderr)
+	}
+	if r := runWith(t, speak, "-o", "yaml"); !strings.HasPrefix(r.stderr, "---\nnote: reading cp-1\n---\nerror:\n") {
+		t.Errorf("with -o yaml: stderr %q", r.stderr)
 	}
 }
 

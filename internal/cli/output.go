@@ -34,14 +34,35 @@ func (a *app) emit(v any, table func(w io.Writer) error) error {
 	return table(a.stdout)
 }
 
-// note tells the user something that is not the result: progress, advice. It goes to stderr, and -q silences it.
+// note tells the user something that is not the result: progress, advice. It goes to stderr, and -q silences it. Where
+// JSON or YAML was asked for, stderr is a sequence of such documents too: one per note, and at most one error.
 func (a *app) note(format string, args ...any) {
 	if a.flags.quiet {
 		return
 	}
 	a.noting.Lock() // several dispatches may run at once
 	defer a.noting.Unlock()
-	fmt.Fprintln(a.stderr, printable(fmt.Sprintf(format, args...)))
+	text := printable(fmt.Sprintf(format, args...))
+	if !a.document(map[string]string{"note": text}) {
+		fmt.Fprintln(a.stderr, text)
+	}
+}
+
+// document writes v to stderr as one line of JSON or one YAML document where -o asks for that, and says whether it did.
+func (a *app) document(v any) bool {
+	switch a.flags.output {
+	case "json":
+		if b, err := json.Marshal(v); err == nil {
+			fmt.Fprintln(a.stderr, string(b))
+			return true
+		}
+	case "yaml":
+		if b, err := yaml.Marshal(v); err == nil {
+			fmt.Fprint(a.stderr, "---\n", string(b))
+			return true
+		}
+	}
+	return false
 }
 
 // table writes aligned columns. Cells are made safe to print, because many come from a cluster.
