@@ -100,7 +100,7 @@ func NeverAgain(c Case) string {
 	if why := approvalGone(c.Plan, c.Standing, c.Approvals, c.Epoch, c.Now); why != "" {
 		return why
 	}
-	if len(c.Attempts) >= c.Plan.MaxAttempts {
+	if len(c.Attempts) >= c.Plan.MaxAttempts && !c.Without.Has(GuardAttempts) {
 		return "its attempts are used up"
 	}
 	for _, a := range c.Attempts {

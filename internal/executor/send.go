@@ -137,17 +137,14 @@ const recordFor = 30 * time.Minute
 // record writes an outcome, and retries while the store fails; a refusal is final. Nothing is sent again.
 func (e *Executor) record(ctx context.Context, op dispatch.Operation, write func(context.Context) (dispatch.Operation, error)) (dispatch.Operation, error) {
 	var said bool
-	got, err := backoff.Retry(ctx, func() (dispatch.Operation, error) {
+	got, err := again(ctx, e, recordFor, func() (dispatch.Operation, error) {
 		got, err := write(ctx)
-		if _, refused := refusal.As(err); refused {
-			return got, backoff.Permanent(err)
-		}
-		if err != nil && !said {
+		if _, refused := refusal.As(err); !refused && err != nil && !said {
 			said = true
 			e.say(Progress{Plan: op.Plan, Operation: op.ID, Machine: op.Machine, Step: "wait", Text: "the store is away: the outcome is recorded when it is back"})
 		}
 		return got, err
-	}, backoff.WithBackOff(retryPace()), backoff.WithMaxElapsedTime(recordFor))
+	})
 	if err != nil {
 		if _, refused := refusal.As(err); refused {
 			return e.reload(ctx, op), err
@@ -157,10 +154,25 @@ func (e *Executor) record(ctx context.Context, op dispatch.Operation, write func
 	return got, nil
 }
 
-func retryPace() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval = 100*time.Millisecond, 2*time.Second
-	return b
+// again calls a function that may be repeated until it succeeds or refuses, or the limit is over. It waits as the
+// executor waits everywhere, by Pause, and counts by Elapsed.
+func again[T any](ctx context.Context, e *Executor, limit time.Duration, call func() (T, error)) (T, error) {
+	until := e.Elapsed() + limit
+	pace := backoff.NewExponentialBackOff()
+	pace.InitialInterval, pace.MaxInterval = 100*time.Millisecond, 2*time.Second
+	for {
+		got, err := call()
+		if _, refused := refusal.As(err); err == nil || refused {
+			return got, err
+		}
+		nap := pace.NextBackOff()
+		if e.Elapsed()+nap > until {
+			return got, err
+		}
+		if perr := e.pause(ctx, nap); perr != nil {
+			return got, errors.Join(err, perr)
+		}
+	}
 }
 
 // lookUpFor is how long a lost COMMIT is looked up before its outcome is reported as unknown.
@@ -171,9 +183,9 @@ const lookUpFor = 2 * time.Minute
 func (e *Executor) lookUp(ctx context.Context, j *job, token string) (dispatch.Found, error) {
 	ctx = context.WithoutCancel(ctx)
 	e.say(Progress{Plan: j.plan.ID, Machine: j.target.Machine.Name, Step: "wait", Text: "the store's answer was lost: looking up what took effect"})
-	return backoff.Retry(ctx, func() (dispatch.Found, error) {
+	return again(ctx, e, lookUpFor, func() (dispatch.Found, error) {
 		return e.Store.FindToken(ctx, j.target.Machine.ID, token, j.by)
-	}, backoff.WithBackOff(retryPace()), backoff.WithMaxElapsedTime(lookUpFor))
+	})
 }
 
 // reload is the operation as the store has it, or as last known when the store cannot say.
