@@ -21,6 +21,9 @@ import (
 // EnvEngines narrows the engines of a test run, for quick repeats: "sqlite" or "postgres". Empty means both.
 const EnvEngines = "CLEW_TEST_ENGINES"
 
+// MovedClock is the schema in which a test may put a clock of its own before PostgreSQL's, see world.Pass.
+const MovedClock = "moved_clock"
+
 var (
 	server    *pgserver.Server
 	serverErr error
@@ -46,7 +49,8 @@ func Server(t testing.TB) *pgserver.Server {
 	t.Helper()
 	once.Do(func() {
 		server, serverErr = pgserver.Start(context.Background(), pgserver.Options{
-			Settings: map[string]string{"max_connections": "300"},
+			// The schema MovedClock comes before PostgreSQL's own, and is there only where a test moves the clock.
+			Settings: map[string]string{"max_connections": "300", "search_path": "public, " + MovedClock + ", pg_catalog"},
 		})
 	})
 	if serverErr != nil {
