@@ -9,6 +9,7 @@ import (
 // showed: the two newest are kept (a read that begins shows nothing), and not decoded again.
 type bodyReader struct {
 	newest, older decodedReading
+	last          Observation // of the last body that was read without the decoder: its words come again
 }
 
 type decodedReading struct {
@@ -23,6 +24,9 @@ var observationFirst = []byte(`{"observation":`)
 func (r *bodyReader) body(raw []byte) (Body, []byte, error) {
 	if len(raw) == 0 {
 		return Body{}, nil, nil
+	}
+	if o, part := r.plain(raw); o != nil {
+		return Body{Observation: o}, part, nil
 	}
 	var b struct {
 		Body
@@ -47,6 +51,58 @@ func (r *bodyReader) body(raw []byte) (Body, []byte, error) {
 	}
 	err := json.Unmarshal(raw, &part)
 	return b.Body, part.Observation, err
+}
+
+// plain reads a body that is nothing but an observation, written as the store writes it, whose reading was decoded
+// before; nil for every other one. The decoder would read the same.
+func (r *bodyReader) plain(raw []byte) (*Observation, []byte) {
+	if r.newest.raw == nil {
+		return nil, nil
+	}
+	s := words{rest: raw}
+	o := r.last // its words are kept where they are the same
+	s.skip(`{"observation":{"machine":`)
+	s.text(&o.Machine)
+	s.skip(`,"basis":`)
+	s.number(&o.Basis)
+	s.skip(`,"revision":`)
+	s.number(&o.Revision)
+	s.skip(`,"started_at":`)
+	started := s.quoted()
+	s.skip(`,"purpose":`)
+	s.text((*string)(&o.Purpose))
+	s.optional(`,"plan":`, &o.Plan)
+	s.optional(`,"operation":`, &o.Operation)
+	s.skip(`,"instance":`)
+	s.text(&o.Instance)
+	s.skip(`,"route":`)
+	s.text((*string)(&o.Route))
+	s.optional(`,"local_addr":`, &o.LocalAddr)
+	s.optional(`,"remote_addr":`, &o.RemoteAddr)
+	s.optional(`,"read_address":`, &o.ReadAddress)
+	s.skip(`,"reading":`)
+	if s.bad || o.StartedAt.UnmarshalText(started) != nil || !r.known(s.rest) {
+		return nil, nil
+	}
+	o.Reading = r.newest.reading
+	r.last = o
+	return &o, raw[len(observationFirst) : len(raw)-1]
+}
+
+// known says whether the bytes are one of the two readings that are kept, and the end of the body; it is then the newest.
+func (r *bodyReader) known(rest []byte) bool {
+	is := func(d decodedReading) bool {
+		end, ok := bytes.CutPrefix(rest, d.raw)
+		return ok && d.raw != nil && string(end) == "}}"
+	}
+	if is(r.newest) {
+		return true
+	}
+	if !is(r.older) {
+		return false
+	}
+	r.newest, r.older = r.older, r.newest
+	return true
 }
 
 func (r *bodyReader) decode(raw json.RawMessage, to *Reading) error {

@@ -118,19 +118,21 @@ func (t *timeline) read(raw []byte) {
 		t.problem(14, "", "the entry records no observation")
 		return
 	}
-	record := fmt.Sprintf("observation %d", o.Basis)
+	problem := func(format string, args ...any) {
+		t.problem(14, fmt.Sprintf("observation %d", o.Basis), format, args...)
+	}
 	started, ok := t.rec.Started[o.Basis]
 	switch {
 	case !ok:
-		t.problem(14, record, "no read began at revision %d, or it was recorded before", o.Basis)
+		problem("no read began at revision %d, or it was recorded before", o.Basis)
 	case !started.StartedAt.Equal(o.StartedAt) || started.Instance != o.Instance || started.Plan != o.Plan || started.Operation != o.Operation:
-		t.problem(14, record, "the reading is not the one that began: dated %s, begun %s", stamp(o.StartedAt), stamp(started.StartedAt))
+		problem("the reading is not the one that began: dated %s, begun %s", stamp(o.StartedAt), stamp(started.StartedAt))
 	}
 	if o.Revision != t.e.Revision {
-		t.problem(14, record, "the observation claims revision %d", o.Revision)
+		problem("the observation claims revision %d", o.Revision)
 	}
 	if t.e.Actor.Instance != "" && t.e.Actor.Instance != o.Instance {
-		t.problem(14, record, "instance %s records a reading of instance %s", t.e.Actor.Instance, o.Instance)
+		problem("instance %s records a reading of instance %s", t.e.Actor.Instance, o.Instance)
 	}
 	delete(t.rec.Started, o.Basis)
 	t.rec.Observations[o.Basis] = sha256.Sum256(raw)

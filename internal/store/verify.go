@@ -179,22 +179,30 @@ func (tx *Tx) verifyEntries(c *verifier, kind, query string, args ...any) error 
 func (c *verifier) readRows(kind string, rows *sql.Rows) error {
 	defer rows.Close()
 	c.records = nil
-	for rows.Next() {
-		e, err := c.rows.next(kind, rows)
-		if err != nil {
-			return err
+	stop := make(chan struct{})
+	batches := c.rows.read(kind, rows, stop)
+	defer func() { // the rows are the reader's until it has ended
+		close(stop)
+		for range batches {
 		}
-		c.enter(e.Scope)
-		if e.bad != "" {
-			c.broken(e.Revision, "%s", e.bad)
-			continue
+	}()
+	for b := range batches {
+		for _, e := range b.entries {
+			c.enter(e.Scope)
+			if e.bad != "" {
+				c.broken(e.Revision, "%s", e.bad)
+				continue
+			}
+			if err := c.entry(e.Entry, e.proved); err != nil {
+				return err
+			}
 		}
-		if err := c.entry(e.Entry, e.proved); err != nil {
-			return err
+		if b.err != nil {
+			return b.err
 		}
 	}
 	c.leave()
-	return rows.Err()
+	return nil
 }
 
 // claimedHeads reads the rows of scopes: where each says that its timeline ends.

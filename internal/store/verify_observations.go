@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +37,8 @@ func scanObservationRow(scan func(...any) error) (observationRow, error) {
 	var o observationRow
 	var reading string
 	var revision, started any
-	err := scan(&o.Machine, &o.Basis, &revision, &started, &o.Purpose, &o.Plan, &o.Operation, &o.Instance, &o.Route,
+	// As text: the driver's strings then go into the row as they are.
+	err := scan(&o.Machine, &o.Basis, &revision, &started, (*string)(&o.Purpose), &o.Plan, &o.Operation, &o.Instance, (*string)(&o.Route),
 		&o.LocalAddr, &o.RemoteAddr, &o.ReadAddress, &reading, &o.failed)
 	n, ok1 := revision.(int64)
 	at, ok2 := started.(int64)
@@ -62,7 +64,7 @@ func (r *replay) observations(tx *Tx, machine string, rec *dispatch.Records) err
 		if err != nil {
 			return tx.note(err)
 		}
-		if why := o.untold(rec); why != "" {
+		if why := r.untold(o, rec); why != "" {
 			report(o.Basis, why)
 		}
 	}
@@ -79,7 +81,7 @@ func (r *replay) observations(tx *Tx, machine string, rec *dispatch.Records) err
 }
 
 // untold says why the row is not what the entries tell, "" when it is, and takes it off the records.
-func (o observationRow) untold(rec *dispatch.Records) string {
+func (r *replay) untold(o observationRow, rec *dispatch.Records) string {
 	digest, recorded := rec.Observations[o.Basis]
 	started, waits := rec.Started[o.Basis]
 	failed, fails := rec.Failed[o.Basis]
@@ -89,7 +91,7 @@ func (o observationRow) untold(rec *dispatch.Records) string {
 	switch {
 	case !recorded && !waits && !fails:
 		return strayRow
-	case recorded && o.is(digest), waits && o.began(started, ""), fails && o.began(failed.Observation, failed.Reason):
+	case recorded && r.is(o, digest), waits && o.began(started, ""), fails && o.began(failed.Observation, failed.Reason):
 		return ""
 	}
 	return "the row is not what the entries say"
@@ -99,12 +101,55 @@ const selectObservationRows = `SELECT machine, basis, revision, started_at, purp
 	remote_addr, read_address, reading, failed FROM observations`
 
 // is says whether the row is the recorded observation with this digest.
-func (o observationRow) is(digest [sha256.Size]byte) bool {
+func (r *replay) is(o observationRow, digest [sha256.Size]byte) bool {
 	if o.bad || o.failed != "" || len(o.Reading) == 0 {
 		return false
 	}
+	var plain bool
+	if r.record, plain = o.appendPlain(r.record[:0]); plain {
+		return sha256.Sum256(r.record) == digest
+	}
 	b, err := compact(o)
 	return err == nil && sha256.Sum256(b) == digest && strings.HasSuffix(string(b), `"reading":`+string(o.Reading)+`}`)
+}
+
+// appendPlain appends what compact makes of the row, with the reading's text as the column holds it. It is false where
+// a word needs an escape, or the time has no such form: those are for the encoder.
+func (o observationRow) appendPlain(b []byte) ([]byte, bool) {
+	for _, word := range []string{
+		o.Machine, string(o.Purpose), o.Plan, o.Operation, o.Instance, string(o.Route), o.LocalAddr, o.RemoteAddr, o.ReadAddress,
+	} {
+		for i := range len(word) {
+			if c := word[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+				return b, false
+			}
+		}
+	}
+	if y := o.StartedAt.Year(); y < 0 || y > 9999 {
+		return b, false
+	}
+	b = append(append(b, `{"machine":"`...), o.Machine...)
+	b = strconv.AppendInt(append(b, `","basis":`...), o.Basis, 10)
+	b = strconv.AppendInt(append(b, `,"revision":`...), o.Revision, 10)
+	b = o.StartedAt.AppendFormat(append(b, `,"started_at":"`...), time.RFC3339Nano)
+	b = append(append(b, `","purpose":"`...), o.Purpose...)
+	b = appendWord(b, `","plan":"`, o.Plan)
+	b = appendWord(b, `","operation":"`, o.Operation)
+	b = append(append(b, `","instance":"`...), o.Instance...)
+	b = append(append(b, `","route":"`...), o.Route...)
+	b = appendWord(b, `","local_addr":"`, o.LocalAddr)
+	b = appendWord(b, `","remote_addr":"`, o.RemoteAddr)
+	b = appendWord(b, `","read_address":"`, o.ReadAddress)
+	b = append(append(b, `","reading":`...), o.Reading...)
+	return append(b, '}'), true
+}
+
+// appendWord appends a member that is left out when it is empty.
+func appendWord(b []byte, name, word string) []byte {
+	if word == "" {
+		return b
+	}
+	return append(append(b, name...), word...)
 }
 
 // began says whether the row is that of a read that began so and was not recorded.

@@ -22,6 +22,7 @@ type replay struct {
 	rollouts   map[string]dispatch.RolloutRow
 	anchored   map[ledger.Scope]int64
 	install    installationRow
+	record     []byte // scratch: the record of the row that is compared
 }
 
 // installationRow is the installation as its chain tells it.

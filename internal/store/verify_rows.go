@@ -29,6 +29,44 @@ type entryRow struct {
 	bad string
 }
 
+// batchSize is how many rows are handed over at a time.
+const batchSize = 128
+
+// batch is some rows in their order, and the error that ended the reading after them.
+type batch struct {
+	entries []entryRow
+	err     error
+}
+
+// read reads rows and hashes them on a goroutine of its own, ahead of what judges them. The channel is closed once the
+// rows are not touched any more: at their end, after an error, and after stop is closed.
+func (r *entryRows) read(kind string, rows *sql.Rows, stop <-chan struct{}) <-chan batch {
+	batches := make(chan batch, 2)
+	go func() {
+		defer close(batches)
+		for more := true; more; {
+			var b batch
+			for len(b.entries) < batchSize && b.err == nil {
+				if more = rows.Next(); !more {
+					b.err = rows.Err()
+					break
+				}
+				var e entryRow
+				if e, b.err = r.next(kind, rows); b.err == nil {
+					b.entries = append(b.entries, e)
+				}
+			}
+			select {
+			case batches <- b:
+			case <-stop:
+				return
+			}
+			more = more && b.err == nil
+		}
+	}()
+	return batches
+}
+
 // next reads the row at the cursor. An error is a failure to read.
 func (r *entryRows) next(kind string, rows *sql.Rows) (entryRow, error) {
 	var e entryRow
@@ -66,11 +104,31 @@ func (r *entryRows) next(kind string, rows *sql.Rows) (entryRow, error) {
 
 // exactHash reads a hash that is written as the store writes it: upper-case digits read the same, and are not.
 func exactHash(text string) (ledger.Hash, string) {
-	h, err := ledger.ParseHash(text)
-	if err != nil || h.String() != text {
-		return h, fmt.Sprintf("it holds no hash where one belongs: %.80q", text)
+	var h ledger.Hash
+	if len(text) == 2*len(h) {
+		for i := range h {
+			high, low := hexDigit(text[2*i]), hexDigit(text[2*i+1])
+			if high|low > 0xf {
+				break
+			}
+			h[i] = high<<4 | low
+			if i == len(h)-1 {
+				return h, ""
+			}
+		}
 	}
-	return h, ""
+	return ledger.Hash{}, fmt.Sprintf("it holds no hash where one belongs: %.80q", text)
+}
+
+// hexDigit is the value of a lower-case hexadecimal digit, 0xff for anything else.
+func hexDigit(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
 }
 
 func (r *entryRows) actor(e *ledger.Entry, text string) string {
