@@ -17,7 +17,7 @@ type Recogniser struct {
 	Executables   []string // base names
 	Dialect       Dialect
 	Environment   []Variable
-	UncertainWith []string // beginnings of variables' names that change what a command line means
+	UncertainWith []string // variables that change what a command line means
 	Kinds         []KindName
 	NodesAre      string // kind of what the selector nodes names; such a tool's targets are its nodes
 	Flags         []Flag // known to every command
