@@ -136,6 +136,36 @@ func TestDryRunWritesNothing(t *testing.T) {
 	}
 }
 
+// TestOnlyTheEncodingWouldChange: patching encodes anew, so a patch that demands what is there would send other bytes that
+// mean the same. It is refused; a whole file that says the same in other bytes is somebody's wish and goes.
+func TestOnlyTheEncodingWouldChange(t *testing.T) {
+	h := imported(t)
+	h.applied("worker-1", label("encoded", unique("anew")))
+	var written []byte
+	limit := time.Now().Add(time.Minute)
+	for applied := h.machine("worker-1").Applied; dispatch.Digest(written) != applied; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("the node has not written what it accepted")
+		}
+		written, _ = os.ReadFile(filepath.Join(worker(t, "worker-1").Dir(), "state", "config.yaml"))
+	}
+	file := filepath.Join(t.TempDir(), "same.yaml")
+	if err := os.WriteFile(file, append([]byte("# the same in other bytes\n"), written...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.person(exitDone, "apply", "-n", "worker-1", "-f", file); !strings.Contains(r.stdout, "completed") {
+		t.Errorf("a file: %s", r.stdout)
+	}
+	entries := h.entries()
+	r := h.want(exitRefused, "apply", "-n", "worker-1", "-p", "machine: {type: worker}")
+	if !strings.Contains(r.stderr, "worker-1 already runs what the patch demands") {
+		t.Errorf("a patch: %s", r.stderr)
+	}
+	if got := h.entries(); got != entries {
+		t.Errorf("%d entries before, %d after", entries, got)
+	}
+}
+
 func TestFreezeStopsChangesUntilAnApproverLiftsIt(t *testing.T) {
 	h := imported(t)
 	plan := h.planned("-n", "worker-1", "-p", label("frozen", "no"))
