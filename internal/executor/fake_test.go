@@ -22,6 +22,7 @@ const (
 	lostAfter             // lands, and the answer is lost
 	lostIn                // is lost on the way: nothing lands
 	unsent                // nothing of it leaves
+	forgotten             // is answered, and does not land
 )
 
 // errCut is what a cut connection gives.
@@ -100,7 +101,7 @@ func (c *conn) Apply(_ context.Context, config secret.Bytes, mode string) Outcom
 		c.n.m.Runs(dispatch.Digest(config.Reveal()))
 	}
 	switch f {
-	case answered:
+	case answered, forgotten:
 		return Outcome{Response: world.Response(dispatch.Accepted)}
 	case refused:
 		return Outcome{Response: world.Response(dispatch.RejectedDef)}

@@ -1,0 +1,135 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/clewops/clew/internal/config"
+	"github.com/clewops/clew/internal/store"
+	"github.com/clewops/clew/internal/store/storetest"
+	"github.com/clewops/clew/internal/store/storetest/world"
+)
+
+// transactionNames are the names of all transactions of the table, by which a COMMIT is recognised.
+var transactionNames []string
+
+func init() {
+	for _, s := range scenarios {
+		for _, r := range s.rows {
+			transactionNames = append(transactionNames, r.step)
+		}
+	}
+}
+
+// cells are the columns of a row that apply.
+func (r row) cells() map[mode]string {
+	out := map[mode]string{fails: r.fails, lost: r.lost, took: r.took, crash: r.crash}
+	for m, cell := range out {
+		if cell == "-" {
+			delete(out, m)
+		}
+	}
+	return out
+}
+
+// TestFaultMatrix runs every cell of the table on every engine: the step goes wrong, the store is opened anew and
+// verified, the normal path is run again, and the end is what the table says.
+func TestFaultMatrix(t *testing.T) {
+	for _, engine := range storetest.Engines(t) {
+		t.Run(string(engine), func(t *testing.T) {
+			var running sync.WaitGroup
+			slots := make(chan struct{}, 4) // most of a case is waiting for syncs
+			for _, s := range scenarios {
+				slots <- struct{}{}
+				running.Go(func() {
+					defer func() { <-slots }()
+					t.Run(s.name, func(t *testing.T) { s.run(t, engine) })
+				})
+			}
+			running.Wait()
+		})
+	}
+}
+
+func (s scenario) run(t *testing.T, engine config.Engine) {
+	w := world.New(t, storetest.New(t, engine))
+	n := 0
+	for _, r := range s.rows {
+		for m, cell := range r.cells() {
+			n++
+			if s.alone {
+				w = world.New(t, storetest.New(t, engine))
+			}
+			t.Run(fmt.Sprintf("%s %d %s", strings.TrimSpace(r.step), r.nth, m), func(t *testing.T) {
+				s.cell(t, w.In(t), fmt.Sprintf("m%d", n), fault{r.step, r.nth, m}, cell)
+			})
+		}
+	}
+}
+
+// cell is one case.
+func (s scenario) cell(t *testing.T, w *world.World, name string, f fault, want string) {
+	m := w.Machine(name)
+	c := &faultCase{
+		t: t, w: w, m: m, clock: &clock{}, key: "change-of-" + name, who: w.Approver, host: w.Process().Host,
+		node: &node{m: m, verdict: SocketVerdict{Available: true, Holds: true, Evidence: json.RawMessage(`{"hop1":"gone"}`)}},
+	}
+	act, state := s.act, s.state
+	if act == nil {
+		act = (*process).job
+	}
+	if state == nil {
+		state = (*faultCase).state
+	}
+	if len(s.before) > 0 {
+		c.first = c.start(s.before...)
+		c.first.run((*process).job)
+	}
+	if s.prepare != nil {
+		s.prepare(c)
+	}
+	p := c.start(append(slices.Clone(s.during), f)...)
+	p.run(act)
+	if !slices.Contains(p.hit, f.step) || p.seen[f.step] < f.nth {
+		t.Fatalf("the step did not come: its process did %v and gave up with %v", p.seen, p.err)
+	}
+	found, end, both := strings.Cut(want, " > ")
+	if !both {
+		end = found
+	}
+	c.wantState(c.reload(), state, found, fmt.Sprintf("after the fault (it gave up with: %v)", p.err))
+	if s.between != nil {
+		s.between(c)
+	}
+	again := c.start()
+	again.run(act)
+	c.wantState(c.reload(), state, end, fmt.Sprintf("after the recovery (it gave up with: %v)", again.err))
+	if c.node.landings != s.landings {
+		t.Errorf("%d landings on the node, want %d", c.node.landings, s.landings)
+	}
+}
+
+// reload opens the store anew and verifies it.
+func (c *faultCase) reload() *store.Store {
+	c.t.Helper()
+	st := c.w.Open()
+	r, err := st.Verify(background, store.VerifyOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, problem := range r.Problems {
+		c.t.Errorf("the store does not verify: %s", problem)
+	}
+	return st
+}
+
+func (c *faultCase) wantState(st *store.Store, state func(*faultCase, *store.Store) string, want, when string) {
+	c.t.Helper()
+	if got := state(c, st); got != want {
+		c.t.Fatalf("%s %s: %q, want %q", c, when, got, want)
+	}
+}
