@@ -68,7 +68,7 @@ func (tx *Tx) recordAdoption(b binding, f dispatchFacts, by dispatch.Owner) (dis
 		event: dispatch.Event{Kind: dispatch.AdoptRecord, Reason: "what runs was accepted"},
 		entry: dispatch.EntryAdopted, actor: executorActor(by), links: append(b.links(), f.links(b)...),
 		body: dispatch.Body{
-			PlanID: b.plan, Standing: &st, Evidence: f.Evidence.Basis,
+			PlanID: b.plan, Standing: &st, Evidence: f.basis(),
 			Approvals: f.read.approvals, Identities: f.read.identities, Installation: f.read.installation,
 		},
 	}
