@@ -121,7 +121,11 @@ func (d *decoder) need(fields map[string]Field, line int, key, what string) (str
 		d.problem(line, "%s has no %q", what, key)
 		return "", line
 	}
-	return d.text(f.Value, key), f.Value.Line
+	text := d.text(f.Value, key)
+	if f.Value.Shape == Scalar && text == "" {
+		d.problem(f.Value.Line, "%q of %s is empty", key, what)
+	}
+	return text, f.Value.Line
 }
 
 // name completes a name with the file's cluster.
