@@ -235,6 +235,9 @@ func (r *Recogniser) selectors(p parsed, env func(string) string) []Selector {
 		}
 		set(v.Selects, values, true)
 	}
+	if r.Namespace != "" {
+		set(SelectNamespace, []string{r.Namespace}, true)
+	}
 	return list
 }
 

@@ -19,6 +19,8 @@ type Recogniser struct {
 	Environment   []Variable
 	UncertainWith []string // variables that change what a command line means
 	Kinds         []KindName
+	ClusterScoped []string // kinds whose objects are in no namespace
+	Namespace     string // where it works when nothing else says so; empty: the context's
 	NodesAre      string // kind of what the selector nodes names; such a tool's targets are its nodes
 	Flags         []Flag // known to every command
 	Sets          []FlagSet
@@ -91,6 +93,7 @@ type Command struct {
 	Local       bool   // touches no cluster
 	Operation   string // empty: its words
 	Args        Args
+	On          []string // kinds of which there is one in a cluster, and that it works on besides: flux, apiserver
 	Use         []string // names of flag sets
 	Flags       []Flag
 	Effect      string
@@ -123,7 +126,7 @@ type Args struct {
 	Skip int // arguments before the first name
 	Min  int // with fewer arguments none of them is a name
 	Max  int // names at most; 0: all
-	Rest int // arguments allowed after the names, never recorded; -1: any number
+	Rest int // arguments after those that name targets, never recorded; -1: any number
 }
 
 // Observe is how an act's outcome can be seen in the cluster.
@@ -215,7 +218,7 @@ func (n SelectorName) isList() bool { return n == SelectNodes || n == SelectEndp
 type Selector struct {
 	Name        SelectorName
 	Values      []string
-	Environment bool // from the environment
+	Environment bool // from the environment or the tool's own default
 }
 
 // fits says whether a word of a pattern, with its alternatives, is w.

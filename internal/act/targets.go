@@ -13,7 +13,7 @@ func (out *Recognised) takeArguments(r *Recogniser, c *Command, p *parsed) {
 		t.excess(0)
 	case ArgsOpaque:
 	case ArgsResources:
-		t.resources(p.args)
+		t.resources(p.args[:max(0, len(p.args)-c.Args.Rest)])
 	case ArgsPairs:
 		n := slices.IndexFunc(p.args, isPair)
 		if n < 0 {
@@ -28,6 +28,9 @@ func (out *Recognised) takeArguments(r *Recogniser, c *Command, p *parsed) {
 		t.podPaths()
 	}
 	t.fromFlags()
+	for _, kind := range c.On {
+		t.targets = append(t.targets, Target{Kind: kind})
+	}
 	out.Targets = t.targets
 	out.TargetsOpen = t.open || slices.Contains(p.doubts, DoubtFlag)
 	if c.Local {
@@ -60,7 +63,7 @@ type targeting struct {
 // add notes a target. A name that has not the shape of one is left out: the target is its kind then.
 func (t *targeting) add(kind, name string, arg int) {
 	target := Target{Kind: kind, Namespace: t.namespace}
-	if !isName(t.namespace) {
+	if !isName(t.namespace) || slices.Contains(t.r.ClusterScoped, kind) {
 		target.Namespace = ""
 	}
 	switch {
