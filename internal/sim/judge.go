@@ -3,7 +3,6 @@ package sim
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"github.com/clewops/clew/internal/dispatch"
 	"github.com/clewops/clew/internal/ledger"
@@ -37,16 +36,12 @@ func (s *Sim) judge() error {
 
 // problem is what the history reader found.
 func (s *Sim) problem(p dispatch.Problem) {
-	text := p.String()
-	for id, name := range s.names {
-		text = strings.ReplaceAll(text, id, name)
-	}
-	s.broken = append(s.broken, text)
+	s.broken = append(s.broken, Fault{Invariant: p.Invariant, Text: p.String()})
 }
 
 // breaks is what the world shows.
 func (s *Sim) breaks(invariant int, format string, args ...any) {
-	s.broken = append(s.broken, fmt.Sprintf("world: I%d: ", invariant)+fmt.Sprintf(format, args...))
+	s.broken = append(s.broken, Fault{Invariant: invariant, Text: fmt.Sprintf("world: I%d: ", invariant) + fmt.Sprintf(format, args...)})
 }
 
 // before is how the machine of an entry stood before it.
@@ -164,7 +159,7 @@ func (s *Sim) send(c *conn, artifact string) *flight {
 	p := c.p
 	f := &flight{name: fmt.Sprintf("f%d", len(s.flights)+1), key: p.sending, machine: c.n, artifact: artifact, conn: c}
 	if err := s.judge(); err != nil {
-		s.broken = append(s.broken, "the simulation failed: "+err.Error())
+		s.fails(err)
 	}
 	if why := s.mayNotSend(f, p); why != "" {
 		s.breaks(2, "%s sends %s: %s", p.name, f.name, why)

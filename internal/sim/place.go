@@ -55,19 +55,19 @@ func hostFacts(name string) dispatch.Host {
 // an empty PostgreSQL database of its own.
 func NewPlace(location config.Location, dir string, without dispatch.Without) (*Place, error) {
 	p := &Place{
-		location: location, dirs: map[string]string{}, without: without, stores: map[string]*store.Store{},
+		location: location, dirs: map[string]string{}, stores: map[string]*store.Store{},
 		clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 	}
 	for _, h := range hosts {
 		p.dirs[h] = filepath.Join(dir, h)
 	}
-	if err := p.open(); err != nil {
+	if err := p.open(without); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-func (p *Place) open() (err error) {
+func (p *Place) open(without dispatch.Without) (err error) {
 	if p.location.Engine == config.SQLite {
 		// The file is the store's to make: it refuses one that others can read.
 		if _, err := p.store(desk); err != nil {
@@ -92,11 +92,18 @@ func (p *Place) open() (err error) {
 			return err
 		}
 	}
+	// The beginning is made with every guard in place; then those that are to go, go.
 	if p.names, err = begin(p); err != nil {
 		return err
 	}
+	p.without = without
+	for _, q := range store.DropIndexesFor(without) {
+		if _, err := p.db.Exec(q); err != nil {
+			return err
+		}
+	}
 	for _, h := range hosts {
-		if _, err := p.store(h); err != nil {
+		if err := p.reopen(h); err != nil {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ type Sim struct {
 
 	steps  []string // the commands so far
 	moved  []string // what the current step moved
-	broken []string // invariants that did not hold, the first first
+	broken []Fault  // what did not hold, the first first
 }
 
 // New begins a history at the place.
@@ -95,8 +95,27 @@ func (s *Sim) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(s.lockDir))...)
 }
 
+// Fault is an invariant that did not hold, or 0 for a rule of the contract without a number.
+type Fault struct {
+	Invariant int
+	Text      string
+}
+
 // Broken is what did not hold, the first first.
-func (s *Sim) Broken() []string { return s.broken }
+func (s *Sim) Broken() []Fault {
+	for i := range s.broken {
+		s.broken[i].Text = s.named(s.broken[i].Text)
+	}
+	return s.broken
+}
+
+// named is a text with names instead of random ids.
+func (s *Sim) named(text string) string {
+	for id, name := range s.names {
+		text = strings.ReplaceAll(text, id, name)
+	}
+	return text
+}
 
 // Script is the history so far as a script that can be run again.
 func (s *Sim) Script() string { return "history\n" + strings.Join(s.steps, "\n") + "\n----\n" }
@@ -111,7 +130,7 @@ func (s *Sim) Do(line string) string {
 	s.pass(tick)
 	text, err := s.command(line)
 	if jerr := s.judge(); jerr != nil {
-		err = errors.Join(err, jerr)
+		s.fails(jerr)
 	}
 	if err != nil {
 		text = s.say(err)
@@ -160,8 +179,13 @@ func (s *Sim) pass(d time.Duration) {
 	s.elapsed += max(d, 0)
 	s.place.setClock(s.place.clock.Add(d))
 	if err := s.place.pushClock(); err != nil {
-		s.broken = append(s.broken, "the simulation failed: "+err.Error())
+		s.fails(err)
 	}
+}
+
+// fails is a mistake of the simulation itself, which must not pass for a history that holds.
+func (s *Sim) fails(err error) {
+	s.broken = append(s.broken, Fault{Text: "the simulation failed: " + err.Error()})
 }
 
 func (s *Sim) store(host string) *store.Store {
@@ -207,11 +231,7 @@ func (s *Sim) say(err error) string {
 	case errors.Is(err, store.ErrNotFound):
 		return "failed: not found"
 	}
-	text := "failed: " + err.Error()
-	for id, name := range s.names {
-		text = strings.ReplaceAll(text, id, name)
-	}
-	return text
+	return s.named("failed: " + err.Error())
 }
 
 // lastError is what stands at the end of an error's chain, without what wraps it.

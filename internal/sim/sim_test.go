@@ -41,7 +41,7 @@ func newPlace(t testing.TB, engine config.Engine, without dispatch.Without) *Pla
 }
 
 // run runs a script of commands and returns what each came to.
-func run(t testing.TB, p *Place, script string) (string, []string) {
+func run(t testing.TB, p *Place, script string) (string, []Fault) {
 	t.Helper()
 	s, err := New(p)
 	if err != nil {
@@ -64,7 +64,7 @@ func run(t testing.TB, p *Place, script string) (string, []string) {
 		}
 	}
 	for _, broken := range s.Broken() {
-		fmt.Fprintf(&b, "BROKEN: %s\n", broken)
+		fmt.Fprintf(&b, "BROKEN: %s\n", broken.Text)
 	}
 	return b.String(), s.Broken()
 }
