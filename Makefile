@@ -1,7 +1,7 @@
 # make demo    installs what is missing, builds, and shows the main job on a practice cluster
 # make test    installs what is missing and runs everything: linters, checks, all tests with the race detector
 # make check   the inner loop: format, linters and the fast tests, under two minutes once the caches are warm
-# make bench   benchmarks
+# make bench   benchmarks; bench-docs writes docs/benchmarks.md too
 # make build   bin/clew
 
 SHELL := /bin/bash
@@ -27,7 +27,7 @@ PROGRAMS := $(wildcard cmd/*)
 # Packages whose tests need neither a database nor a lab.
 FAST := $(wildcard internal/refusal internal/secret internal/ledger internal/dispatch internal/config internal/archtest)
 
-.PHONY: build demo test check bench lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
+.PHONY: build demo test check bench bench-small bench-docs lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./%)
@@ -44,8 +44,16 @@ test: ensure format-check lint tidy-check deps-check cross tools-test
 check: format-check lint
 	go test -vet=off -shuffle=on $(FAST:%=./%/...)
 
+# What the store costs, beside the machine's floor, in one run of a quarter of an hour or so.
+MEASURE = go test -vet=off -count=1 -timeout 2h -run '^TestMeasure$$' ./internal/bench -full
+bench: bench-small
+	$(MEASURE) -v
+
+bench-docs:
+	$(MEASURE) -write $(CURDIR)/docs/benchmarks.md
+
 # Only packages that have benchmarks are built.
-bench:
+bench-small:
 	go test -vet=off -run '^$$' -bench . -benchmem \
 		$$(grep -rl --include='*_test.go' '^func Benchmark' internal cmd | xargs -r -n1 dirname | sort -u | sed 's,^,./,')
 

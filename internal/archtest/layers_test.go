@@ -47,7 +47,7 @@ var layers = []layer{
 		may: []string{"pure", "settings", "drivers", "adapters", "wire", "fronts", "lab", "drill"},
 	},
 	{
-		name: "test only", packages: []string{"archtest", "sim", "store/storetest"}, siblings: true,
+		name: "test only", packages: []string{"archtest", "bench", "sim", "store/storetest"}, siblings: true,
 		may: []string{"pure", "settings", "drivers", "adapters", "wire", "fronts", "lab", "drill", "cli"},
 	},
 	{name: "programs", packages: []string{"cmd/clew"}, may: []string{"cli"}},

@@ -31,9 +31,27 @@ type sqliteEngine struct {
 	queue   *queue
 	writer  *sql.DB
 	readers *sql.DB
+	idle    chan *reader         // holds a place for every snapshot that may still be opened; nil where no connection is kept
 	held    *sql.Conn            // the writing connection, kept with its prepared statements
 	stmts   map[string]*sql.Stmt // of held; both belong to whoever holds the queue
 	damaged atomic.Pointer[damage]
+}
+
+// reader is a connection for snapshots, kept with its prepared statements.
+type reader struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+// readerStatements bounds what a reading connection keeps: listings are asked for in many words.
+const readerStatements = 200
+
+// forget closes what is prepared.
+func (r *reader) forget() {
+	for _, s := range r.stmts {
+		_ = s.Close()
+	}
+	clear(r.stmts)
 }
 
 // damage is the first sign that the file is not a sound database any more; nothing is written after it.
@@ -55,7 +73,11 @@ func openSQLite(ctx context.Context, path string, clock func() time.Time) (*sqli
 	if e.readers, err = sql.Open("sqlite", e.dsn("&_pragma=query_only(1)")); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	e.readers.SetMaxOpenConns(sqliteReaders)
+	e.readers.SetMaxOpenConns(sqliteReaders + 1) // one for what is asked outside a snapshot
+	e.idle = make(chan *reader, sqliteReaders)
+	for range sqliteReaders {
+		e.idle <- nil
+	}
 	if err := e.start(ctx); err != nil {
 		return nil, errors.Join(e.explain(err), e.close())
 	}
@@ -206,17 +228,30 @@ func (e *sqliteEngine) drop() {
 }
 
 func (e *sqliteEngine) beginRead(ctx context.Context) (*conn, error) {
-	sc, err := e.readers.Conn(ctx)
-	if err != nil {
-		return nil, e.explain(err)
+	var r *reader
+	select {
+	case r = <-e.idle:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	c := &conn{sql: sc, rewrite: rebind}
-	c.release = func(broken bool) {
-		if broken {
-			discard(sc)
-			return
+	if r == nil {
+		sc, err := e.readers.Conn(ctx)
+		if err != nil {
+			e.idle <- nil
+			return nil, e.explain(err)
 		}
-		_ = sc.Close()
+		r = &reader{conn: sc, stmts: map[string]*sql.Stmt{}}
+	}
+	c := &conn{sql: r.conn, rewrite: rebind, stmts: r.stmts}
+	c.release = func(broken bool) {
+		if broken || len(r.stmts) > readerStatements {
+			r.forget()
+		}
+		if broken {
+			discard(r.conn)
+			r = nil
+		}
+		e.idle <- r
 	}
 	if _, err := c.exec(ctx, "BEGIN"); err != nil {
 		c.release(true)
@@ -332,6 +367,16 @@ func (e *sqliteEngine) close() error {
 			errs = append(errs, s.Close())
 		}
 		errs = append(errs, e.held.Close())
+	}
+	for range cap(e.idle) {
+		select {
+		case r := <-e.idle:
+			if r != nil {
+				r.forget()
+				errs = append(errs, r.conn.Close())
+			}
+		default: // a snapshot that is still open ends by itself
+		}
 	}
 	for _, db := range []*sql.DB{e.readers, e.writer} { // the writer last: it checkpoints
 		if db != nil {

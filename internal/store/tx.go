@@ -130,14 +130,20 @@ func (s *Store) view(ctx context.Context, fn func(tx *Tx) error) error {
 	}
 	defer rollback(ctx, c)
 	tx := &Tx{store: s, ctx: ctx, conn: c, heads: map[ledger.Scope]*lockedHead{}}
-	if err := tx.readClock(); err != nil {
+	if err := fn(tx); err != nil {
 		return err
 	}
-	return fn(tx)
+	return tx.failed // the clock's, for one, which Now cannot return
 }
 
-// Now is the transaction's time, UTC, in microseconds: read once, after the locks.
-func (tx *Tx) Now() time.Time { return tx.time }
+// Now is the transaction's time, UTC, in microseconds: read once, in a write transaction after the locks. What only reads
+// asks for it when it needs it; where that fails, so does the transaction.
+func (tx *Tx) Now() time.Time {
+	if !tx.writes && tx.time.IsZero() {
+		_ = tx.readClock()
+	}
+	return tx.time
+}
 
 // Context is the context of the transaction, for calls that are made inside it.
 func (tx *Tx) Context() context.Context { return tx.ctx }

@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clewops/clew/internal/config"
+	"github.com/clewops/clew/internal/dispatch"
+	"github.com/clewops/clew/internal/store/storetest"
+)
+
+var (
+	full  = flag.Bool("full", false, "measure at full size, which takes many minutes; without it, a smoke test of the measuring")
+	write = flag.String("write", "", "write the report to this file")
+)
+
+// size is how much is measured.
+type size struct {
+	machines   int // of the operations and the verification
+	operations int
+	short      int // entries
+	long       int
+	middle     int // entries of the smaller verification
+	fleet      int // machines of the rollout
+	limit      int
+	send       time.Duration
+	floors     int
+}
+
+var (
+	fullSize = size{
+		machines: 100, operations: 1000, short: 10_000, middle: 100_000, long: 1_000_000, fleet: 1000, limit: 50, send: 2 * time.Second,
+		floors: 500,
+	}
+	smokeSize = size{
+		machines: 2, operations: 4, short: 100, middle: 200, long: 400, fleet: 6, limit: 3, send: 10 * time.Millisecond, floors: 5,
+	}
+)
+
+// TestMeasure measures, and writes the report where it is asked for. It judges no times: the report says what held.
+func TestMeasure(t *testing.T) {
+	sz := smokeSize
+	if *full {
+		sz = fullSize
+	}
+	r := newReport(t, sz)
+	for _, engine := range storetest.Engines(t) {
+		t.Run(string(engine), func(t *testing.T) {
+			measureOperations(t, r, engine, sz)
+			measureFleet(t, r, engine, sz)
+		})
+	}
+	text := r.text()
+	if *full {
+		fmt.Println(text)
+	}
+	if *write != "" {
+		no(t, os.WriteFile(*write, []byte(text), 0o644))
+	}
+	r.complete(t)
+}
+
+// measureOperations measures operations against bare transactions and against those in a store with a long past, and
+// verifies that past. They take turns, so that whatever else the machine does falls on all alike.
+func measureOperations(t *testing.T, r *report, engine config.Engine, sz size) {
+	bare, list := record(t, engine, sz.machines, sz.operations)
+	r.floor(engine, floor(bare, sz.floors))
+	short, long := newDesk(t, engine, sz.machines), newDesk(t, engine, sz.machines)
+	short.fill(sz.short)
+	long.fill(sz.middle)
+	middle := long.verified()
+	long.fill(sz.long)
+	r.verify(engine, middle, long.verified())
+	var samples []sample
+	for n, rec := range list {
+		var s sample
+		s.operation, s.commitAttempt = short.timed(n)
+		s.bareOperation, s.bareCommitAttempt = rec.repeat(bare)
+		s.longOperation, s.longCommitAttempt = long.timed(n)
+		samples = append(samples, s)
+	}
+	r.operations(engine, samples, len(list[0].transactions))
+}
+
+// measureFleet dispatches a plan for each machine of a rollout, as many at a time as its limit admits.
+func measureFleet(t *testing.T, r *report, engine config.Engine, sz size) {
+	d := newDesk(t, engine, sz.fleet)
+	d.send = sz.send
+	d.w.Config(configuration(0))
+	todo := make(chan dispatch.Plan, sz.fleet)
+	for _, m := range d.machines {
+		todo <- d.plan(m, digest(configuration(0)), func(p *dispatch.Plan) {
+			p.Rollout = &dispatch.Rollout{ID: "everywhere", Limit: sz.limit}
+			p.TransportDeadline, p.VerifyDeadline = time.Minute, 10*time.Minute
+		})
+	}
+	close(todo)
+	began := time.Now()
+	var workers sync.WaitGroup
+	for range sz.limit {
+		workers.Go(func() {
+			for p := range todo {
+				d.dispatch(p)
+			}
+		})
+	}
+	workers.Wait()
+	r.fleet(engine, time.Since(began))
+}
