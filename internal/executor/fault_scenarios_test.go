@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/clewops/clew/internal/dispatch"
@@ -36,7 +37,7 @@ var scenarios = []scenario{
 		rows: []row{{"the takeover", 1, sending, sending, unresolved, unresolved}},
 	},
 	{
-		name: "take over an executor that died verifying", before: []fault{{"the response to an attempt", 1, crash}}, landings: 1,
+		name: "take over an executor that died verifying", before: []fault{{"the response to an attempt of ", 1, crash}}, landings: 1,
 		rows: []row{{"the takeover", 1, verifying, verifying, unresolved, unresolved}, {"the end", 1, unresolved, unresolved, completed, completed}},
 	},
 	{
@@ -57,7 +58,7 @@ var scenarios = []scenario{
 	},
 	{
 		name: "rejected by the node", prepare: func(c *faultCase) { c.node.fates = []fate{refused} },
-		rows: []row{same("the response to an attempt", 1, "rejected")},
+		rows: []row{same("the response to an attempt of ", 1, "rejected")},
 	},
 	{name: "settle by decision", before: []fault{{"send", 1, lost}}, prepare: otherHost, act: (*process).judge, landings: 1, rows: []row{
 		same("the attestation of instance ", 1, unresolved),
@@ -93,7 +94,10 @@ var scenarios = []scenario{
 		same("dial", 1, "no drift > drift"), same("the start of a read", 1, "no drift > drift"), same("read", 1, "no drift > drift"),
 		{"a reading", 1, "no drift > drift", "no drift > drift", "drift", "drift"},
 	}},
-	{name: "revoke an identity", before: []fault{}, prepare: nil, act: revokeIdentity, rows: []row{
+	{name: "an answer to an operation that a restore took away", act: answerOrphan, state: orphans, rows: []row{
+		{"the response to an attempt of ", 1, "none > kept", "none > kept", "kept", "kept"},
+	}},
+	{name: "revoke an identity", act: revokeIdentity, rows: []row{
 		{"the revocation of ", 1, "approved > revoked", "approved > revoked", "revoked", "revoked"},
 		same("the revocation of ", 2, "revoked"),
 	}},
@@ -271,6 +275,25 @@ func revokeIdentity(p *process) {
 		p.second(p.st.RevokeIdentity(background, c.w.Admin, c.note, "left"))
 	}
 	p.second(p.st.RecordRevocations(background))
+}
+
+func answerOrphan(p *process) {
+	if p.c.note == "" {
+		p.c.note = p.Instance // it is the sender who tries again
+	}
+	by := dispatch.Owner{Instance: p.c.note, Generation: 1}
+	p.must(p.st.RecordOrphan(background, p.c.m.ID, "op-gone", 1, by, world.Response(dispatch.Accepted)))
+}
+
+func orphans(c *faultCase, _ *store.Store) string {
+	switch n := len(c.w.Entries(c.m.ID, dispatch.EntryResponse)); n {
+	case 0:
+		return "none"
+	case 1:
+		return "kept"
+	default:
+		return fmt.Sprintf("kept %d times", n)
+	}
 }
 
 func gateState(c *faultCase, st *store.Store) string {

@@ -57,7 +57,7 @@ var dispatchRows = []row{
 	{"send", 1, unresolved, unresolved, unresolved, sending},
 
 	// The answer is recorded until it is; a completion observation ends it.
-	{"the response to an attempt", 1, completed, completed, completed, verifying},
+	{"the response to an attempt of ", 1, completed, completed, completed, verifying},
 	{"the start of a read", 3, completed, completed, completed, verifying},
 	{"read", 3, completed, "-", completed, verifying},
 	{"a reading", 3, completed, completed, completed, verifying},
@@ -92,7 +92,7 @@ var settleRows = []row{
 	{"sync head", 1, completed, "-", completed, sending},
 	{"still mine", 1, completed, "-", completed, sending},
 	{"send", 1, completed, completed, completed, sending},
-	{"the response to an attempt", 1, completed, completed, completed, verifying},
+	{"the response to an attempt of ", 1, completed, completed, completed, verifying},
 	{"a reading", 5, completed, completed, completed, verifying},
 	{"the end", 1, completed, completed, completed, completed},
 }

@@ -182,7 +182,7 @@ func (p *process) instance() {
 	info, err := p.lock.Stat()
 	p.must(err)
 	st := info.Sys().(*syscall.Stat_t)
-	p.Instance, err = p.st.StartInstance(context.Background(), p.c.host, os.Getpid(), p.lock.Name(), uint64(st.Dev), st.Ino) //lint:ignore unconvert Dev is signed on darwin
+	p.Instance, err = p.st.StartInstance(context.Background(), p.c.host, os.Getpid(), p.lock.Name(), uint64(st.Dev), st.Ino)
 	p.must(err)
 }
 
