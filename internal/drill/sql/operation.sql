@@ -1,0 +1,2 @@
+-- reads: id!
+SELECT 'id', id FROM operations WHERE plan = @plan@;
