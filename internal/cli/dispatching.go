@@ -176,6 +176,9 @@ func (a *app) report(outcomes []outcome) error {
 
 // code is the exit code of one outcome.
 func (o outcome) code() int {
+	if r, refused := refusal.As(o.err); refused && r.Comparison == 7 {
+		return exitRefused // the operation is another executor's: its state is no outcome of this one
+	}
 	switch o.State {
 	case dispatch.Completed:
 		return exitDone

@@ -27,7 +27,7 @@ you, can be made to fail on purpose.`,
 	var dir string
 	c.PersistentFlags().StringVar(&dir, "dir", "", "directory of the lab (default: lab in clew's state directory)")
 	where := func() (string, error) { return a.labDir(dir) }
-	c.AddCommand(newLabUp(a, where), newLabDown(a, where), newLabStatus(a, where), newLabFault(a, where))
+	c.AddCommand(newLabUp(a, where), newLabDown(a, where), newLabStatus(a, where), newLabFault(a, where), newDrill(a))
 	c.AddCommand(labProcesses()...)
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewops/clew/internal/config"
+	"github.com/clewops/clew/internal/drill"
 )
 
 // app is what one run of the program has at hand. Nothing of it is global.
@@ -28,6 +29,7 @@ type app struct {
 	inspecting   bool           // the store is opened for verification only
 	noting       sync.Mutex     // notes are lines, also when several things happen at once
 	toldPassword bool           // the note about an inline database password was given
+	drilled      *drill.Orders  // this run is an executor of a drill; nil in the product
 }
 
 // globalFlags are the flags that every command takes.

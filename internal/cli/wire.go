@@ -46,7 +46,11 @@ func (a *app) open(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := store.Open(ctx, store.Config{Location: l, StateDir: c.Dirs.State, Inspect: a.inspecting})
+	open := store.Config{Location: l, StateDir: c.Dirs.State, Inspect: a.inspecting}
+	if err := a.drillStore(&open); err != nil {
+		return nil, err
+	}
+	st, err := store.Open(ctx, open)
 	if err != nil {
 		return nil, withNext(err, "check --store or CLEW_STORE (it is %s, from %s)", l, l.Source)
 	}
@@ -187,6 +191,7 @@ func (a *app) theExecutor(ctx context.Context, st *store.Store) (*executor.Execu
 		Elapsed: executor.BootClock, Token: store.NewToken, SettleFloor: floor,
 		Progress: a.progress, Log: slog.New(slog.DiscardHandler),
 	}
+	a.drillExecutor(a.wired.executor)
 	return a.wired.executor, nil
 }
 

@@ -22,7 +22,9 @@ func (n *nodes) Dial(ctx context.Context, t executor.Target) (executor.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	conn, err := talos.Dial(ctx, c, talos.Target{Address: t.Address, Route: t.Route}, talosOptions(t.Patience))
+	o := talosOptions(t.Patience)
+	n.app.drillConn(&o)
+	conn, err := talos.Dial(ctx, c, talos.Target{Address: t.Address, Route: t.Route}, o)
 	if err != nil {
 		return nil, err
 	}
