@@ -127,6 +127,9 @@ func SafeToRetry(c Case, o Observation) *refusal.Refusal {
 	if r := gate(c.Machine, c.Plan, c.Epoch, c.InRecovery); r != "" {
 		return no("gate-closed", r)
 	}
+	if o.Basis <= c.Op.Revision {
+		return no("old-observation", "the observation began before the commitment")
+	}
 	if o.Basis <= last || (len(c.Attempts) > 0 && last == 0) {
 		return no("old-observation", "the observation began before the last attempt was accounted for")
 	}
