@@ -32,7 +32,8 @@ var filledIn = map[string]map[string]any{
 		"concurrencyPolicy": "Allow", "suspend": false, "successfulJobsHistoryLimit": int64(3), "failedJobsHistoryLimit": int64(1),
 	},
 	"io.k8s.api.core.v1.PodSpec": {
-		"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler",
+		"securityContext": map[string]any{},
+		"dnsPolicy":       "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler",
 		"terminationGracePeriodSeconds": int64(30), "enableServiceLinks": true, "serviceAccount": Filled{},
 	},
 	"io.k8s.api.core.v1.Container": {

@@ -101,6 +101,8 @@ func (d *Document) place(with, n *Node, m map[string]any) *Node {
 	changed := false
 	if v, ok := m["default"]; ok && !tree.Empty(v) {
 		with.Default, changed = v, true
+	} else if _, empty := v.(map[string]any); ok && empty {
+		with.ByValue, changed = true, true
 	}
 	if tree.Text(m, "x-kubernetes-map-type") == "atomic" && !n.Whole {
 		with.Whole, changed = true, true

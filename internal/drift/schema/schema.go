@@ -4,7 +4,11 @@
 // server treats as maps merged by key and lists replaced as a whole.
 package schema
 
-import "github.com/clewops/clew/internal/drift/tree"
+import (
+	"slices"
+
+	"github.com/clewops/clew/internal/drift/tree"
+)
 
 // Kind is what stands at a place.
 type Kind int
@@ -41,6 +45,7 @@ type Node struct {
 	Whole   bool             // a map or struct that is one value
 	Open    bool             // keeps fields that are not described
 	Default any              // what the server fills in; nil if nothing
+	ByValue bool             // a struct that is always there: empty and absent are the same
 }
 
 // Object is the schema of one kind.
@@ -175,4 +180,51 @@ func (n *Node) At(path tree.Path) *Node {
 		}
 	}
 	return n
+}
+
+// Get is what stands in v at the end of path; false where there is nothing. Items by key are found by their keys even
+// where the list is not described.
+func (n *Node) Get(v any, path tree.Path) (any, bool) {
+	for _, s := range path {
+		if name, ok := s.Field(); ok {
+			m, _ := v.(map[string]any)
+			if v, ok = m[name]; !ok {
+				return nil, false
+			}
+			n, _ = n.Field(name)
+			continue
+		}
+		items, _ := v.([]any)
+		i := n.find(items, s)
+		if i < 0 {
+			return nil, false
+		}
+		v, n = items[i], n.Item()
+	}
+	return v, true
+}
+
+// find is the place of the item that a step leads to; -1 where there is none.
+func (n *Node) find(items []any, s tree.Step) int {
+	if i, ok := s.Index(); ok {
+		if i < len(items) {
+			return i
+		}
+		return -1
+	}
+	keys, byKey := s.Keys()
+	value, byValue := s.Value()
+	return slices.IndexFunc(items, func(item any) bool {
+		if own, ok := n.ItemStep(item); ok {
+			return own == s
+		}
+		if byValue {
+			return tree.Same(item, value)
+		}
+		m, ok := item.(map[string]any)
+		for k, v := range keys {
+			ok = ok && tree.Same(m[k], v)
+		}
+		return ok && byKey
+	})
 }

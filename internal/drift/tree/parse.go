@@ -29,6 +29,9 @@ func ParsePath(s string) (Path, error) {
 			if end == 0 {
 				return nil, fmt.Errorf("the path %q has an empty step", s)
 			}
+			if !plainName(rest[:end]) {
+				return nil, fmt.Errorf("in the path %q the field %q has to be quoted, as [%q]", s, rest[:end], rest[:end])
+			}
 			step, rest = FieldStep(rest[:end]), rest[end:]
 		}
 		if err != nil {
