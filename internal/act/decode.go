@@ -120,9 +120,15 @@ func (d *decoder) group(t Tree, dialect Dialect) Group {
 	return g
 }
 
+// noVerb is written for the words of a tool that has no verbs.
+const noVerb = "."
+
 // words reads a verb: words separated by blanks, each with alternatives.
 func (d *decoder) words(t, parent Tree) []string {
 	words := strings.Fields(t.Text)
+	if t.Text == noVerb {
+		return nil
+	}
 	if t.Kind != TreeScalar || len(words) == 0 {
 		d.mistake(parent, `"words" must be the verb's words, as in rollout restart`)
 		return nil

@@ -115,7 +115,7 @@ func (d *decoder) rules(t Tree, r *Recogniser, c *Command) []Rule {
 
 func (d *decoder) rule(t Tree, r *Recogniser, c *Command) Rule {
 	f := d.fields(t, "a rule", "flag", "in", "contains", "absent", "arg", "args", "class", "local", "operation", "effect",
-		"envelope", "tail", "outcome")
+		"envelope", "tail", "outcome", "final")
 	var rule Rule
 	d.condition(f, &rule)
 	if rule.Flag == "" && rule.Arg == 0 && !rule.Counted {
@@ -156,6 +156,9 @@ func (d *decoder) condition(f map[string]Tree, rule *Rule) {
 	}
 	if t, ok := f["absent"]; ok {
 		rule.Absent = d.yes(t, "absent")
+	}
+	if t, ok := f["final"]; ok {
+		rule.Final = d.yes(t, "final")
 	}
 	if t, ok := f["arg"]; ok {
 		rule.Arg = d.number(t, "arg")

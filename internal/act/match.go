@@ -58,17 +58,16 @@ func (r *Recogniser) Match(args []string, env func(string) string) Recognised {
 	} else {
 		out.start(c)
 		out.takeArguments(r, c, &p)
-		for _, rule := range c.When {
-			out.apply(rule, p)
-		}
 	}
-	if p.command != nil || len(p.args) == 0 {
-		for _, rule := range r.When {
-			out.apply(rule, p)
-		}
+	out.applyRules(r, p)
+	if p.command == nil && out.Local {
+		p.doubts = slices.DeleteFunc(p.doubts, func(d Doubt) bool { return d == DoubtVerb }) // help for a group of verbs
 	}
 	if len(p.doubts) > 0 && out.Class == Read {
 		out.Class, out.Local = Unknown, false
+	}
+	if out.Local {
+		out.Targets, out.TargetsOpen = nil, false
 	}
 	out.Doubts = p.doubts
 	if out.Class == Unknown && len(out.Doubts) == 0 {
@@ -95,11 +94,28 @@ func (out *Recognised) start(c *Command) {
 	}
 }
 
-// apply changes what the command means if the rule's conditions hold.
-func (out *Recognised) apply(rule Rule, p parsed) {
-	if !rule.holds(p) {
-		return
+// applyRules applies the command's rules, then the tool's: those only where it is clear which command it is.
+func (out *Recognised) applyRules(r *Recogniser, p parsed) {
+	var rules []Rule
+	if p.command != nil {
+		rules = p.command.When
 	}
+	if p.command != nil || len(p.args) == 0 {
+		rules = slices.Concat(rules, r.When)
+	}
+	for _, rule := range rules {
+		if !rule.holds(p) {
+			continue
+		}
+		out.apply(rule)
+		if rule.Final {
+			return
+		}
+	}
+}
+
+// apply changes what the command means.
+func (out *Recognised) apply(rule Rule) {
 	if rule.Class != "" {
 		out.Class = rule.Class
 	}
@@ -216,8 +232,12 @@ func (r *Recogniser) selectors(p parsed, env func(string) string) []Selector {
 			continue
 		}
 		values := g.values
-		if len(values) == 0 {
+		switch {
+		case len(values) > 0:
+		case g.flag.Arity == Switch:
 			values = []string{"true"}
+		default:
+			continue
 		}
 		if name.isList() {
 			values = splitLists(values)

@@ -201,6 +201,9 @@ func (p *parser) afterDashes(i int) {
 		}
 	}
 	if len(p.out.rest) > 0 {
+		if c := p.out.command; c != nil && c.Args.Rest >= 0 {
+			p.doubt(DoubtArguments)
+		}
 		p.text("--")
 		p.text(Elided)
 	}

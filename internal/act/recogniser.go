@@ -166,6 +166,7 @@ type Rule struct {
 	Counted  bool     // the number of arguments is between AtLeast and AtMost
 	AtLeast  int
 	AtMost   int
+	Final    bool // no rule after it applies
 
 	Class     Class
 	Local     bool

@@ -16,7 +16,18 @@ var shippedRecognisers = [...]Recogniser{
 		{Kind: "helmrepo", Aliases: []string{"helmrepository", "helmrepositories"}},
 		{Kind: "bucket", Aliases: []string{"buckets"}},
 		{Kind: "helmchart", Aliases: []string{"helmcharts"}},
-	}, Namespace: "flux-system", Flags: []Flag{
+		{Kind: "deploy", Aliases: []string{"deployment", "deployments"}},
+		{Kind: "sts", Aliases: []string{"statefulset", "statefulsets"}},
+		{Kind: "ds", Aliases: []string{"daemonset", "daemonsets"}},
+		{Kind: "job", Aliases: []string{"jobs"}},
+		{Kind: "cronjob", Aliases: []string{"cronjobs"}},
+		{Kind: "pod", Aliases: []string{"pods"}},
+		{Kind: "svc", Aliases: []string{"service", "services"}},
+		{Kind: "ing", Aliases: []string{"ingress", "ingresses"}},
+		{Kind: "cm", Aliases: []string{"configmap", "configmaps"}},
+		{Kind: "secret", Aliases: []string{"secrets"}},
+		{Kind: "ns", Aliases: []string{"namespace", "namespaces"}},
+	}, ClusterScoped: []string{"ns"}, Namespace: "flux-system", Flags: []Flag{
 		{Long: "help", Short: "h"},
 		{Long: "verbose"},
 		{Long: "ns-follows-kube-context"},
@@ -1135,7 +1146,7 @@ var shippedRecognisers = [...]Recogniser{
 		}, Effect: "restart", Envelope: []Expectation{
 			{Symptom: "pod-restart", For: 600000 * time.Millisecond},
 		}, Tail: 600000 * time.Millisecond, Outcome: "rollout", When: []Rule{
-			{Flag: "list", In: []string{"true"}, Class: "read"},
+			{Flag: "list", In: []string{"true"}, Counted: true, AtMost: 1, Class: "read"},
 		}},
 		{Words: []string{"set", "serviceaccount|sa"}, Class: "mutate", Args: Args{Form: "resources", Kind: "deploy", Rest: 1}, Use: []string{"print", "files"}, Flags: []Flag{
 			{Long: "all"},
@@ -1151,6 +1162,7 @@ var shippedRecognisers = [...]Recogniser{
 			{Long: "resource-version", Arity: 1},
 			{Long: "group", Arity: 1},
 			{Long: "serviceaccount", Arity: 1},
+			{Long: "user", Arity: 1},
 			{Long: "dry-run", Arity: 2},
 		}, Effect: "change"},
 		{Words: []string{"apply"}, Class: "mutate", Args: Args{Form: "none"}, Use: []string{"print", "files", "selection", "write", "removal"}, Flags: []Flag{
@@ -1172,7 +1184,9 @@ var shippedRecognisers = [...]Recogniser{
 			{Long: "edit"},
 			{Long: "windows-line-endings"},
 			{Long: "raw", Arity: 1, Input: true},
-		}, Effect: "change"},
+		}, Effect: "change", When: []Rule{
+			{Flag: "raw", Final: true, Class: "mutate"},
+		}},
 		{Words: []string{"create", "namespace|ns"}, Class: "mutate", Args: Args{Form: "names", Kind: "ns", Max: 1}, Use: []string{"print", "write"}, Effect: "change", Outcome: "exists"},
 		{Words: []string{"create", "deployment|deploy"}, Class: "mutate", Args: Args{Form: "names", Kind: "deploy", Max: 1, Rest: -1}, Use: []string{"print", "write"}, Flags: []Flag{
 			{Long: "image", Arity: 1},
@@ -1239,11 +1253,13 @@ var shippedRecognisers = [...]Recogniser{
 			{Long: "group", Arity: 1},
 			{Long: "role", Arity: 1},
 			{Long: "serviceaccount", Arity: 1},
+			{Long: "user", Arity: 1},
 		}, Effect: "change", Outcome: "exists"},
 		{Words: []string{"create", "clusterrolebinding"}, Class: "mutate", Args: Args{Form: "names", Kind: "clusterrolebinding", Max: 1}, Use: []string{"print", "write"}, Flags: []Flag{
 			{Long: "clusterrole", Arity: 1},
 			{Long: "group", Arity: 1},
 			{Long: "serviceaccount", Arity: 1},
+			{Long: "user", Arity: 1},
 		}, Effect: "change", Outcome: "exists"},
 		{Words: []string{"create", "ingress|ing"}, Class: "mutate", Args: Args{Form: "names", Kind: "ing", Max: 1}, Use: []string{"print", "write"}, Flags: []Flag{
 			{Long: "annotation", Arity: 1},
@@ -1317,6 +1333,7 @@ var shippedRecognisers = [...]Recogniser{
 			{Long: "raw", Arity: 1, Input: true},
 			{Long: "dry-run", Arity: 2, Shape: "enum", Enum: []string{"none", "client", "server"}},
 		}, Effect: "down", Tail: 120000 * time.Millisecond, Outcome: "gone", When: []Rule{
+			{Flag: "raw", Final: true, Class: "mutate"},
 			{In: []string{"pod", "pods", "po"}, Arg: 1, Effect: "restart", Envelope: []Expectation{
 				{Symptom: "pod-restart", For: 300000 * time.Millisecond},
 			}, Tail: 300000 * time.Millisecond},
@@ -1333,7 +1350,9 @@ var shippedRecognisers = [...]Recogniser{
 		{Words: []string{"replace"}, Class: "mutate", Args: Args{Form: "none"}, Use: []string{"print", "files", "write", "removal"}, Flags: []Flag{
 			{Long: "raw", Arity: 1, Input: true},
 			{Long: "subresource", Arity: 1},
-		}, Effect: "change"},
+		}, Effect: "change", When: []Rule{
+			{Flag: "raw", Final: true, Class: "mutate"},
+		}},
 		{Words: []string{"edit"}, Class: "mutate", Args: Args{Form: "resources"}, Use: []string{"print", "files", "write"}, Flags: []Flag{
 			{Long: "output-patch"},
 			{Long: "windows-line-endings"},

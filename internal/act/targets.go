@@ -33,9 +33,6 @@ func (out *Recognised) takeArguments(r *Recogniser, c *Command, p *parsed) {
 	}
 	out.Targets = t.targets
 	out.TargetsOpen = t.open || slices.Contains(p.doubts, DoubtFlag)
-	if c.Local {
-		out.Targets, out.TargetsOpen = nil, false
-	}
 }
 
 // namespace is the namespace that the options choose, for the targets; empty when none or all are chosen.
@@ -161,7 +158,7 @@ func (t *targeting) oneResource() {
 func (t *targeting) names() {
 	a := t.c.Args
 	if len(t.p.args) < max(a.Min, a.Skip+1) {
-		t.open = true
+		t.add(a.Kind, "", -1)
 		return
 	}
 	end := len(t.p.args)
