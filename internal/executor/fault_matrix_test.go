@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/clewops/clew/internal/config"
+	"github.com/clewops/clew/internal/dispatch"
 	"github.com/clewops/clew/internal/store"
 	"github.com/clewops/clew/internal/store/storetest"
 	"github.com/clewops/clew/internal/store/storetest/world"
@@ -119,6 +120,9 @@ func (s scenario) cell(t *testing.T, w *world.World, name string, f fault, want 
 		end = found
 	}
 	c.wantState(c.reload(), state, found, fmt.Sprintf("after the fault (it gave up with: %v)", p.err))
+	if s.act == nil && c.adapt == nil && f.mode != crash && dispatch.State(found).Terminal() && p.err != nil {
+		t.Errorf("it brought the operation to its end, and said: %v", p.err)
+	}
 	if s.between != nil {
 		s.between(c)
 	}

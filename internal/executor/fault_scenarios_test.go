@@ -137,7 +137,7 @@ var scenarios = []scenario{
 			same("the start of a read", 1, restored("unaccounted")),
 			same("a reading", 1, restored("unaccounted")),
 			{"the mark of machine ", 1, restored("unaccounted"), restored("unaccounted"), restored("unresolved"), restored("unresolved")},
-			{"the end", 1, restored("unresolved"), restored("unresolved"), "unresolved, failed > left, failed", "unresolved, failed > left, failed"},
+			{"the end", 1, restored("unresolved"), restored("unresolved"), "left, failed", "unresolved, failed > left, failed"},
 			{"the mark of machine ", 2, "unresolved, failed > left, failed", "unresolved, failed > left, failed", "ready, failed > left, failed", "ready, failed > left, failed"},
 			{"the release of machine ", 1, "ready, failed > left, failed", "ready, failed > left, failed", "released, failed > left, failed", "released, failed > left, failed"},
 			{"the end of recovery", 1, "released, failed > left, failed", "released, failed > left, failed", "left, failed", "left, failed"},

@@ -34,6 +34,9 @@ func (e *Executor) Settle(ctx context.Context, opID string, o SettleOptions) (Re
 	nap := time.Second
 	for {
 		s, err := e.settleOnce(ctx, opID, o)
+		if _, unknown := refusal.AsUnknown(err); unknown && e.load(ctx, s) == nil && !s.view.Operation.State.Holding() {
+			err = nil // the answer to its end was lost, and it has ended
+		}
 		if err != nil || s.done || e.Elapsed() >= until {
 			return s.res, err
 		}

@@ -31,6 +31,11 @@ func (e *Executor) verify(ctx context.Context, j *job, op dispatch.Operation) (d
 			if !mayWait(ferr) {
 				return e.reload(ctx, op), ferr
 			}
+			if mayHaveEnded(ferr) {
+				if now := e.reload(ctx, op); now.State != dispatch.Verifying && now.Owner == op.Owner {
+					return now, nil
+				}
+			}
 		} else {
 			e.log().Info("completion observation failed", "operation", op.ID, "error", err)
 		}
@@ -52,6 +57,13 @@ func (e *Executor) verify(ctx context.Context, j *job, op dispatch.Operation) (d
 func mayWait(err error) bool {
 	r, refused := refusal.As(err)
 	return !refused || r.Comparison != 7
+}
+
+// mayHaveEnded says whether an end that reported an error may have taken effect all the same: its answer was lost, now or
+// at an earlier try.
+func mayHaveEnded(err error) bool {
+	r, refused := refusal.As(err)
+	return !refused || r.Code == "no-transition"
 }
 
 func (e *Executor) observeOnce(ctx context.Context, j *job, op dispatch.Operation) (dispatch.Observation, error) {
@@ -82,10 +94,14 @@ func (e *Executor) overdue(ctx context.Context, j *job, op dispatch.Operation) (
 		}
 	}
 	moved, err := e.Store.Overdue(ctx, op.ID, j.by)
-	if err != nil {
-		return e.reload(ctx, op), err
+	if err == nil {
+		return moved, nil
 	}
-	return moved, nil
+	now := e.reload(ctx, op)
+	if mayHaveEnded(err) && now.State != dispatch.Verifying && now.Owner == op.Owner {
+		return now, nil
+	}
+	return now, err
 }
 
 // pause waits d or until the context ends.
