@@ -244,7 +244,7 @@ func (w *world) moved(p tree.Path, v any) []tree.Path {
 		n = n.At(p[i : i+1])
 	}
 	var out []tree.Path
-	if _, byKey := p[len(p)-1].Keys(); byKey {
+	if _, byName := p[len(p)-1].Field(); !byName {
 		out = append(out, p)
 	}
 	for _, below := range apply.ConfigSet(v, n).Paths() {
@@ -278,6 +278,8 @@ func with(t testing.TB, n *schema.Node, v any, p tree.Path, to any) any {
 		var next any = map[string]any{}
 		if old, ok := m[name]; ok {
 			next = old
+		} else if _, ok := p[min(1, len(p)-1)].Field(); !ok {
+			next = []any{}
 		}
 		m[name] = with(t, f, next, p[1:], to)
 		return m
