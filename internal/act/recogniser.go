@@ -20,9 +20,9 @@ type Recogniser struct {
 	UncertainWith []string // variables that change what a command line means
 	Kinds         []KindName
 	ClusterScoped []string // kinds whose objects are in no namespace
-	Namespace     string // where it works when nothing else says so; empty: the context's
-	NodesAre      string // kind of what the selector nodes names; such a tool's targets are its nodes
-	Flags         []Flag // known to every command
+	Namespace     string   // where it works when nothing else says so; empty: the context's
+	NodesAre      string   // kind of what the selector nodes names; such a tool's targets are its nodes
+	Flags         []Flag   // known to every command
 	Sets          []FlagSet
 	Groups        []Group
 	When          []Rule // for every command, after its own
