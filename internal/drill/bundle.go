@@ -150,7 +150,7 @@ func (r *run) finish(interrupted bool) (Result, error) {
 		return Result{}, err
 	}
 	res := Result{Out: r.out, Cells: cells}
-	res.Missing = r.missing(cells)
+	res.Missing = missing(cells)
 	if interrupted {
 		res.Missing = append(res.Missing, "the run was interrupted")
 	}

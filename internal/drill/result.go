@@ -43,26 +43,19 @@ func sortCells(cells []Cell) {
 	})
 }
 
-// missing lists what keeps the run from being evidence.
-func (r *run) missing(cells []Cell) []string {
-	var selected []string
-	for _, row := range r.o.Rows {
-		selected = append(selected, row.ID)
-	}
-	return missingFrom(cells, selected, r.o.Stores)
-}
-
-// missingFrom lists what keeps cells from being evidence: rows or a store that were left out, cells that did not run or
-// could not be judged, controls that did not show their failure.
-func missingFrom(cells []Cell, selected []string, stores []config.Engine) []string {
-	var out []string
-	if n := len(Rows()) - len(selected); n > 0 {
-		out = append(out, fmt.Sprintf("%d of %d rows were left out: a partial run", n, len(Rows())))
-	}
-	for _, s := range Engines {
-		if !slices.Contains(stores, s) {
-			out = append(out, fmt.Sprintf("%s was left out: a partial run", s))
+// missing lists what keeps cells from being evidence: rows that were left out, on a store that they are for, cells that
+// did not run or could not be judged, controls that did not show their failure.
+func missing(cells []Cell) []string {
+	var out, left []string
+	for _, row := range Rows() {
+		for _, store := range row.Stores {
+			if !slices.ContainsFunc(cells, func(c Cell) bool { return c.Row == row.ID && c.Store == store }) {
+				left = append(left, row.ID+" on "+string(store))
+			}
 		}
+	}
+	if len(left) > 0 {
+		out = append(out, fmt.Sprintf("a partial run: %d were left out: %s", len(left), strings.Join(left, ", ")))
 	}
 	for _, c := range cells {
 		switch {
