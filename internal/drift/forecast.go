@@ -40,19 +40,20 @@ type Forecast struct {
 
 // prediction is what the next reconcile would do to one object if nothing held it back.
 type prediction struct {
-	subject  Subject
-	schema   schema.Object
-	before   map[string]any // what of the object an apply looks at
-	after    map[string]any // the same afterwards
-	skipped  string         // why the controller leaves the object alone
-	unsure   string         // why it cannot be said
-	recreate string         // the immutable field that makes the controller delete and create it
-	refused  string         // the immutable field that makes the server refuse it
+	subject   Subject
+	schema    schema.Object
+	before    map[string]any // what of the object an apply looks at
+	after     map[string]any // the same afterwards
+	ownerless bool           // the object came without managedFields
+	skipped   string         // why the controller leaves the object alone
+	unsure    string         // why it cannot be said
+	recreate  string         // the immutable field that makes the controller delete and create it
+	refused   string         // the immutable field that makes the server refuse it
 }
 
 // predict repeats the controller's apply of the object.
 func predict(s Subject, sc schema.Object, fields owner.Fields, flow Flow) prediction {
-	p := prediction{subject: s, schema: sc}
+	p := prediction{subject: s, schema: sc, ownerless: fields.Absent}
 	next, why := nextSide(s, flow)
 	switch {
 	case why != "":
@@ -191,6 +192,8 @@ func (p prediction) effect(f finding) Effect {
 		return Effect{Outcome: Unsure, Why: "git's value is encrypted and no key is at hand"}
 	case f.unknown != "":
 		return Effect{Outcome: Unsure, Why: f.unknown}
+	case p.ownerless && f.change == Added:
+		return Effect{Outcome: Unsure, Why: "without managedFields nobody can say whether Flux takes the field over"}
 	case p.recreate != "":
 		return Effect{
 			Outcome: Reverted, RollsPods: runsPods(p.subject.Identity),
