@@ -23,6 +23,10 @@ var Defaults = fill([]Default{
 			In: Down, Redundant: true,
 			Absorbed: &Outcome{Symptom: LeaderChange, Effect: Blip, Delay: 10 * time.Second, Longest: 30 * time.Second},
 			Outcome:  &Outcome{Symptom: QuorumLoss, Effect: Down, Delay: 10 * time.Second, Tail: 10 * time.Second},
+		}, {
+			In: Restart, Redundant: true, // a service of the machine, which may be etcd
+			Absorbed: &Outcome{Symptom: LeaderChange, Effect: Blip, Delay: 10 * time.Second, Longest: 30 * time.Second},
+			Outcome:  &Outcome{Symptom: QuorumLoss, Effect: Down, Delay: 10 * time.Second, Longest: time.Minute},
 		}},
 		Basis: "assumed: an election takes seconds; a member that returns is in the quorum within ten",
 	},

@@ -28,18 +28,20 @@ func (s Span) Overlap(o Span) (Span, bool) {
 	return s, s.To.IsZero() || s.From.Before(s.To)
 }
 
-// Disturbance is what one act does: effects at its targets, in a span of time. Limit says how long a symptom may show
-// at a node altogether, and who says so, where somebody does.
+// Disturbance is what one act does: effects at its targets, in a span of time. Limit, if it is set, says how long a
+// symptom may show at a node altogether; derived is what the edges give, for when it knows no better.
 type Disturbance struct {
 	Targets []Target
 	During  Span
-	Limit   func(s Symptom, at Name) (Allowance, bool)
+	Limit   func(s Symptom, at Name, derived Allowance) Allowance
 }
 
-// Target is an effect done to a node directly.
+// Target is an effect done to a node directly. Shows adds symptoms that are known to show there besides those that the
+// effect is known for; those that no node of the kind can show are ignored.
 type Target struct {
 	Node   Name
 	Effect Effect
+	Shows  []Symptom
 }
 
 // Allowance is how long a symptom may show, and on whose word.
@@ -138,7 +140,7 @@ type site struct {
 	effects uint16 // bits of the effects that may be here, redundancy not judged
 	pending int    // causes that are not done
 	depth   int
-	target  []Effect
+	target  []Target
 	from    []inbound // what may bring something
 	hits    []int32
 }
@@ -201,7 +203,7 @@ func (w *walk) survey() {
 			continue
 		}
 		s := visit(id, t.Effect, 0)
-		s.target = append(s.target, t.Effect)
+		s.target = append(s.target, t)
 	}
 	for i := 0; i < len(queue); i++ {
 		q := queue[i]
@@ -315,29 +317,33 @@ func (w *walk) settle(id uint32) {
 
 // atTarget shows the effects that are done to the place itself.
 func (w *walk) atTarget(s *site, x *vertex) {
-	for _, e := range s.target {
-		list := shownAt(x.name.Kind(), e)
-		for _, sh := range list {
-			h := Hit{Node: x.name, Symptom: sh.symptom, Effect: e, Cause: -1, Allowed: Allowance{sh.longest, "shipped for " + string(e)}}
-			w.limit(&h)
-			w.add(s, h)
+	for _, t := range s.target {
+		list := shownAt(x.name.Kind(), t.Effect)
+		for _, extra := range t.Shows {
+			if t.Effect != Opaque && len(EffectsBehind(x.name.Kind(), extra)) > 0 &&
+				!slices.ContainsFunc(list, func(sh shown) bool { return sh.symptom == extra }) {
+				list = append(list, shown{symptom: extra, longest: unsaid})
+			}
 		}
 		if len(list) == 0 {
-			w.add(s, Hit{Node: x.name, Effect: e, Cause: -1, Allowed: Allowance{10 * time.Minute, "shipped for " + string(e)}})
+			list = []shown{{longest: unsaid}}
+		}
+		for _, sh := range list {
+			h := Hit{Node: x.name, Symptom: sh.symptom, Effect: t.Effect, Cause: -1, Allowed: Allowance{sh.longest, "shipped for " + string(t.Effect)}}
+			w.limit(&h)
+			w.add(s, h)
 		}
 	}
 }
 
+// unsaid is how long something may last of which nobody says how long.
+const unsaid = 10 * time.Minute
+
 // limit lets whoever knows better say how long.
-func (w *walk) limit(h *Hit) bool {
-	if w.d.Limit == nil || h.Symptom == "" {
-		return false
+func (w *walk) limit(h *Hit) {
+	if w.d.Limit != nil && h.Symptom != "" {
+		h.Allowed = w.d.Limit(h.Symptom, h.Node, h.Allowed)
 	}
-	a, ok := w.d.Limit(h.Symptom, h.Node)
-	if ok {
-		h.Allowed = a
-	}
-	return ok
 }
 
 // show adds the hit that an outcome makes of an arrival.

@@ -34,7 +34,7 @@ func text(r *Reach, symptom Symptom) string {
 func down(nodes ...Name) Disturbance {
 	d := Disturbance{During: span(0, 0)}
 	for _, n := range nodes {
-		d.Targets = append(d.Targets, Target{n, Down})
+		d.Targets = append(d.Targets, Target{Node: n, Effect: Down})
 	}
 	return d
 }
@@ -105,11 +105,11 @@ func TestEffectsOfSeveralAddUp(t *testing.T) {
 
 func TestRedundancyOfWorkloads(t *testing.T) {
 	v := build(t, shop("prod"))
-	one := v.Propagate(Disturbance{Targets: []Target{{"node/prod/w-2", Drain}}, During: span(0, 0)}, nil)
+	one := v.Propagate(Disturbance{Targets: []Target{{Node: "node/prod/w-2", Effect: Drain}}, During: span(0, 0)}, nil)
 	expect(t, one, PodRestart, "deploy/prod/shop/web <=10m0s +0s w-2>shop/web x1")
 	expect(t, one, Unavailable)
 	expect(t, one, NodeNotReady) // a drained node stays ready
-	both := v.Propagate(Disturbance{Targets: []Target{{"node/prod/w-1", Drain}, {"node/prod/w-2", Down}}, During: span(0, 0)}, nil)
+	both := v.Propagate(Disturbance{Targets: []Target{{Node: "node/prod/w-1", Effect: Drain}, {Node: "node/prod/w-2", Effect: Down}}, During: span(0, 0)}, nil)
 	expect(t, both, Unavailable,
 		"deploy/prod/shop/batch <=15m0s +5m0s w-1>shop/batch beyond x1",
 		"deploy/prod/shop/web <=15m0s +5m0s w-1>shop/web beyond x2",
@@ -134,11 +134,11 @@ func TestAbsorbedEntirely(t *testing.T) {
 func TestLimitsGoDownTheEdges(t *testing.T) {
 	v := build(t, shop("prod"))
 	d := down("node/prod/cp-1", "node/prod/cp-2")
-	d.Limit = func(s Symptom, at Name) (Allowance, bool) {
+	d.Limit = func(s Symptom, at Name, derived Allowance) Allowance {
 		if s == APIGap && at == "apiserver/prod" {
-			return Allowance{time.Minute, "claimed"}, true
+			return Allowance{time.Minute, "claimed"}
 		}
-		return Allowance{}, false
+		return derived
 	}
 	r := v.Propagate(d, nil)
 	for _, i := range r.At("apiserver/prod") {
@@ -155,7 +155,7 @@ func TestLimitsGoDownTheEdges(t *testing.T) {
 
 func TestWhatIsNotUnderstoodReachesItsTargetOnly(t *testing.T) {
 	v := build(t, shop("prod"))
-	r := v.Propagate(Disturbance{Targets: []Target{{"node/prod/cp-2", Opaque}, {"node/prod/gone", Down}}, During: span(0, 0)}, nil)
+	r := v.Propagate(Disturbance{Targets: []Target{{Node: "node/prod/cp-2", Effect: Opaque, Shows: []Symptom{NodeNotReady}}, {Node: "node/prod/gone", Effect: Down}}, During: span(0, 0)}, nil)
 	if len(r.Hits) != 1 || r.Hits[0].Node != "node/prod/cp-2" || r.Hits[0].Symptom != "" {
 		t.Errorf("%+v", r.Hits)
 	}

@@ -121,6 +121,7 @@ var (
 var shows = []shown{
 	{[]Kind{Machine}, Down, NodeNotReady, 10 * time.Minute},
 	{[]Kind{Machine}, Down, TalosGap, 10 * time.Minute},
+	{[]Kind{Machine}, Restart, NodeNotReady, 2 * time.Minute},
 	{[]Kind{Endpoint}, Down, EndpointGap, 10 * time.Minute},
 	{[]Kind{Endpoint}, Blip, EndpointGap, time.Minute},
 	{[]Kind{Etcd}, Down, QuorumLoss, 10 * time.Minute},
