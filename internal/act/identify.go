@@ -104,7 +104,23 @@ func identifyBy(f Facts, programs []Program, ancestor *Process, program Program,
 	}
 	leader, user := loginLeader(f)
 	id := digestID("login", f.Host, f.BootID, f.Namespace, user, fmt.Sprint(leader.PID), leader.Start)
-	return Identified{ID: id, Kind: Person, Source: FromLogin, User: user}
+	found := Identified{ID: id, Kind: Person, Source: FromLogin, User: user}
+	if p, ok := bySign(f, programs); ok {
+		found.Kind, found.Program = p.Kind, p.Name
+	}
+	return found
+}
+
+// bySign finds the first program of which a sign is set. A sign tells who is at work, not which of their sessions.
+func bySign(f Facts, programs []Program) (Program, bool) {
+	for _, p := range programs {
+		for _, name := range p.Signs {
+			if v := f.Env[name]; v != "" && v != "0" && v != "false" {
+				return p, true
+			}
+		}
+	}
+	return Program{}, false
 }
 
 func sourceOf(p Program) IDSource {
@@ -171,7 +187,6 @@ func loginLeader(f Facts) (leader Process, user string) {
 				outside := f.Ancestors[i+1]
 				session, owner = outside.Session, outside.User
 			}
-			continue
 		}
 	}
 	leader = Process{PID: session}

@@ -26,8 +26,9 @@ func Interests(r Recognised, at Place, now time.Time, span time.Duration) []Inte
 		span = InterestSpan
 	}
 	because := r.Tool + " " + r.Operation
-	list := make([]Interest, 0, max(1, len(r.Targets)))
-	for _, t := range r.Targets {
+	targets := r.WithPlace(at)
+	list := make([]Interest, 0, max(1, len(targets)))
+	for _, t := range targets {
 		list = append(list, Interest{Target: t, Place: at, Until: now.Add(span), Because: because})
 	}
 	if len(list) == 0 {

@@ -1906,7 +1906,7 @@ var shippedRecognisers = [...]Recogniser{
 var shippedPrograms = [...]Program{
 	{Name: "claude", Kind: "agent", ID: []string{"CLAUDE_CODE_SESSION_ID"}, Signs: []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}, Executables: []string{"claude"}, Scripts: []string{"claude-code/cli", "@anthropic-ai/claude-code"}},
 	{Name: "codex", Kind: "agent", ID: []string{"CODEX_THREAD_ID"}, Signs: []string{"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"}, Executables: []string{"codex", "codex-cli"}, Scripts: []string{"@openai/codex"}},
-	{Name: "cursor", Kind: "agent", Signs: []string{"CURSOR_AGENT", "CURSOR_TRACE_ID"}, Executables: []string{"cursor-agent"}, Scripts: []string{"cursor-agent/"}},
+	{Name: "cursor", Kind: "agent", Signs: []string{"CURSOR_AGENT"}, Executables: []string{"cursor-agent"}, Scripts: []string{"cursor-agent/"}},
 	{Name: "gemini", Kind: "agent", Signs: []string{"GEMINI_CLI"}, Executables: []string{"gemini"}, Scripts: []string{"@google/gemini-cli", "bin/gemini"}},
 	{Name: "opencode", Kind: "agent", Signs: []string{"OPENCODE"}, Executables: []string{"opencode"}, Scripts: []string{"opencode-ai"}},
 	{Name: "aider", Kind: "agent", Executables: []string{"aider"}, Scripts: []string{"bin/aider"}},
