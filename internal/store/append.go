@@ -23,7 +23,17 @@ const selectHead = `SELECT revision, hash, at, era FROM scopes WHERE kind = $1 A
 
 // lockScope locks a scope's row. create makes the row first if it does not exist.
 func (tx *Tx) lockScope(s ledger.Scope, create bool) error {
-	if h := tx.heads[s]; h != nil && h.held {
+	if tx.known(s) != nil {
+		return nil
+	}
+	if tx.conn.pipe != nil && !create {
+		h := &lockedHead{Head: ledger.Head{Scope: s}}
+		tx.heads[s] = h
+		tx.later(selectHead+lockClause, []any{s.Kind, s.ID}, func(scan func(...any) error) error {
+			err := h.scan(scan)
+			h.held = h.exists
+			return err
+		})
 		return nil
 	}
 	h, err := tx.readHead(s, selectHead+lockClause)
@@ -51,23 +61,47 @@ func (tx *Tx) lockScope(s ledger.Scope, create bool) error {
 
 func (tx *Tx) readHead(s ledger.Scope, query string) (*lockedHead, error) {
 	h := &lockedHead{Head: ledger.Head{Scope: s}}
-	var hash string
-	err := tx.row(query, s.Kind, s.ID).Scan(&h.Revision, &hash, &h.at, &h.era)
+	err := h.scan(tx.row(query, s.Kind, s.ID).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	return h, nil
+}
+
+// scan reads the scope's row.
+func (h *lockedHead) scan(scan func(...any) error) error {
+	var hash string
+	if err := scan(&h.Revision, &hash, &h.at, &h.era); err != nil {
+		return err
+	}
 	h.exists, h.saved = true, h.Revision
+	var err error
 	h.Hash, err = ledger.ParseHash(hash)
-	return h, err
+	return err
+}
+
+// known is the head of a scope that this transaction has locked, nil for others.
+func (tx *Tx) known(s ledger.Scope) *lockedHead {
+	h := tx.heads[s]
+	if h == nil {
+		return nil
+	}
+	if !h.held {
+		_ = tx.flush() // the lock may be on its way; where it fails, so does the transaction
+	}
+	if !h.held {
+		return nil
+	}
+	return h
 }
 
 // head is where the scope's timeline ends as this transaction sees it, its own entries included. Without the scope's
 // lock it may be past already.
 func (tx *Tx) head(s ledger.Scope) (ledger.Head, error) {
-	if h := tx.heads[s]; h != nil && h.held {
+	if h := tx.known(s); h != nil {
 		return h.Head, nil
 	}
 	h, err := tx.readHead(s, selectHead)
@@ -92,8 +126,7 @@ func (tx *Tx) forAppend(s ledger.Scope) (*lockedHead, error) {
 	if !tx.writes {
 		return nil, fmt.Errorf("store: an entry for %s in a transaction that only reads", s)
 	}
-	known := tx.heads[s]
-	if known != nil && known.held {
+	if known := tx.known(s); known != nil {
 		return known, nil
 	}
 	if err := tx.lockScope(s, true); err != nil {
@@ -137,10 +170,9 @@ func (tx *Tx) append(s ledger.Scope, kind string, actor ledger.Actor, links []le
 }
 
 func (tx *Tx) insertEntry(e ledger.Entry) error {
-	_, err := tx.exec(`INSERT INTO entries (scope_kind, scope_id, revision, kind, at, actor, links, body, prev, hash)
+	return tx.exec1(`INSERT INTO entries (scope_kind, scope_id, revision, kind, at, actor, links, body, prev, hash)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		e.Scope.Kind, e.Scope.ID, e.Revision, e.Kind, e.At, asJSON(e.Actor), asJSON(e.Links), string(e.Body), e.Prev, e.Hash)
-	return err
 }
 
 // saveHeads writes the heads that moved, each once and only over the revision that was locked.

@@ -29,7 +29,7 @@ func (s *Store) PutArtifact(ctx context.Context, digest, armored string, size in
 // a refusal.
 func (s *Store) Artifact(ctx context.Context, digest string) (string, error) {
 	var armored string
-	err := s.view(ctx, func(tx *Tx) error {
+	err := s.lookup(ctx, func(tx *Tx) error {
 		return found(tx.row(`SELECT ciphertext FROM artifacts WHERE digest = $1`, digest).Scan(&armored), "artifact", digest)
 	})
 	if err == nil && armored == "" {

@@ -43,7 +43,7 @@ func (b binding) links() []ledger.Link {
 
 func (s *Store) bindingOfPlan(ctx context.Context, id string) (binding, error) {
 	b := binding{plan: id}
-	err := s.view(ctx, func(tx *Tx) error {
+	err := s.lookup(ctx, func(tx *Tx) error {
 		err := tx.row(`SELECT machine, rollout FROM plans WHERE id = $1`, id).Scan(&b.machine, &b.rollout)
 		return found(err, "plan", id)
 	})
@@ -52,7 +52,7 @@ func (s *Store) bindingOfPlan(ctx context.Context, id string) (binding, error) {
 
 func (s *Store) bindingOfOperation(ctx context.Context, id string) (binding, error) {
 	b := binding{operation: id}
-	err := s.view(ctx, func(tx *Tx) error {
+	err := s.lookup(ctx, func(tx *Tx) error {
 		err := tx.row(`SELECT plan, machine, rollout FROM operations WHERE id = $1`, id).Scan(&b.plan, &b.machine, &b.rollout)
 		return found(err, "operation", id)
 	})

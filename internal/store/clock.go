@@ -34,7 +34,7 @@ func (tx *Tx) checkClock(machines []string) error {
 	}
 	heads := []*lockedHead{i.last}
 	for _, id := range machines {
-		if h := tx.heads[machineScope(id)]; h != nil {
+		if h := tx.known(machineScope(id)); h != nil {
 			heads = append(heads, h)
 		}
 	}

@@ -161,6 +161,9 @@ func TestI16TheRowChecksTheBound(t *testing.T) {
 				if err := tx.insertAttempt(dispatch.Attempt{Operation: "op-1", Number: number}, "", 2); err != nil {
 					return err
 				}
+				if err := tx.flush(); err != nil {
+					return err
+				}
 				return errUndo
 			})
 			if errors.Is(err, errUndo) != fits {
@@ -204,6 +207,9 @@ func TestTheRowKeepsAResponse(t *testing.T) {
 					return err
 				}
 				if err := tx.saveAttempt(c.then); err != nil {
+					return err
+				}
+				if err := tx.flush(); err != nil {
 					return err
 				}
 				return errUndo

@@ -45,7 +45,8 @@ type engine interface {
 type conn struct {
 	sql     *sql.Conn
 	rewrite func(query string) string
-	stmts   map[string]*sql.Stmt // prepared statements kept with the connection; nil where the driver keeps its own
+	stmts   map[string]*sql.Stmt // SQLite: prepared statements kept with the connection
+	pipe    *pipeline            // PostgreSQL: what may wait waits here, and the driver keeps what it prepared
 	release func(broken bool)    // gives the connection back; broken ones are thrown away
 }
 
@@ -60,28 +61,43 @@ func (c *conn) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	return s, err
 }
 
-func (c *conn) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if c.stmts == nil {
-		return c.sql.ExecContext(ctx, c.rewrite(query), args...)
+func (c *conn) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if c.pipe != nil {
+		return c.pipe.exec(ctx, query, args...)
 	}
 	//lint:ignore sqlclosecheck the statement is kept with its connection
 	s, err := c.prepared(ctx, query)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return s.ExecContext(ctx, args...)
+	res, err := s.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
-func (c *conn) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if c.stmts == nil {
-		return c.sql.QueryContext(ctx, c.rewrite(query), args...)
+func (c *conn) query(ctx context.Context, query string, args ...any) (cursor, error) {
+	if c.pipe != nil {
+		rows, err := c.pipe.query(ctx, query, args...)
+		if err != nil {
+			if rows != nil {
+				_ = rows.Close()
+			}
+			return nil, err
+		}
+		return rows, nil
 	}
 	//lint:ignore sqlclosecheck the statement is kept with its connection
 	s, err := c.prepared(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	return s.QueryContext(ctx, args...)
+	rows, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
 }
 
 // discard makes the pool throw the connection away: what state its transaction is in is not known.
@@ -101,6 +117,13 @@ func ending(ctx context.Context) (context.Context, context.CancelFunc) {
 // rollback ends a transaction without committing it. Where that fails the connection goes, and the database rolls back
 // by itself.
 func rollback(ctx context.Context, c *conn) {
+	if c.pipe != nil {
+		c.pipe.queued = nil
+		if !c.pipe.begun {
+			c.release(false)
+			return
+		}
+	}
 	ctx, cancel := ending(ctx)
 	defer cancel()
 	_, err := c.exec(ctx, "ROLLBACK")

@@ -113,7 +113,7 @@ func (e *postgresEngine) begin(ctx context.Context, begin string) (*conn, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{sql: sc, rewrite: func(q string) string { return q }}
+	c := &conn{sql: sc}
 	c.release = func(broken bool) {
 		if broken {
 			discard(sc)
@@ -121,7 +121,12 @@ func (e *postgresEngine) begin(ctx context.Context, begin string) (*conn, error)
 		}
 		_ = sc.Close()
 	}
-	if _, err := c.exec(ctx, begin); err != nil {
+	err = sc.Raw(func(dc any) error {
+		// It is used outside this function, but only as long as sc is held.
+		c.pipe = &pipeline{conn: dc.(*stdlib.Conn).Conn(), begin: begin}
+		return nil
+	})
+	if err != nil {
 		c.release(true)
 		return nil, err
 	}
@@ -169,8 +174,10 @@ func postgresCommitOpen(err error) bool {
 
 func (e *postgresEngine) explain(err error) error { return err }
 
+const postgresClock = `SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint`
+
 func (e *postgresEngine) now(ctx context.Context, c *conn) (time.Time, error) {
-	rows, err := c.query(ctx, `SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint`)
+	rows, err := c.query(ctx, postgresClock)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -187,7 +194,7 @@ func (e *postgresEngine) now(ctx context.Context, c *conn) (time.Time, error) {
 
 // lock takes advisory locks: shared by commitments and attempts, exclusively by what must stop them. PostgreSQL queues
 // them in order, so that an exclusive one is not overtaken; behind row locks it would starve.
-func (e *postgresEngine) lock(ctx context.Context, c *conn, identities, installation lockMode) error {
+func (e *postgresEngine) lock(_ context.Context, c *conn, identities, installation lockMode) error {
 	var calls []string
 	for key, mode := range []lockMode{identities, installation} {
 		switch mode {
@@ -202,8 +209,8 @@ func (e *postgresEngine) lock(ctx context.Context, c *conn, identities, installa
 		return nil
 	}
 	// A SELECT list is evaluated from left to right: the order of locks holds.
-	_, err := c.exec(ctx, "SELECT "+strings.Join(calls, ", "))
-	return err
+	c.pipe.later("SELECT "+strings.Join(calls, ", "), nil, (*pgCursor).Close)
+	return nil
 }
 
 func (e *postgresEngine) identity(ctx context.Context, c *conn) (string, error) {

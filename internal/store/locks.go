@@ -85,6 +85,10 @@ func (tx *Tx) take(l locks) error {
 }
 
 func (tx *Tx) lockRow(query, id string) error {
+	if tx.conn.pipe != nil {
+		tx.later(query, []any{id}, nil)
+		return nil
+	}
 	rows, err := tx.query(query, id)
 	if err != nil {
 		return err

@@ -64,6 +64,9 @@ type Store struct {
 	here     atomic.Pointer[dispatch.Host]
 	moved    atomic.Bool // this process appended something that it has not anchored
 
+	// take takes a transaction's locks: Tx.take, unless a control of the one order of locks takes another.
+	take func(tx *Tx, what string, l locks) error
+
 	stop     context.CancelFunc
 	anchorer sync.WaitGroup
 }
@@ -89,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{cfg: cfg}
+	s := &Store{cfg: cfg, take: func(tx *Tx, _ string, l locks) error { return tx.take(l) }}
 	s.here.Store(&cfg.Host)
 	if err := s.openEngine(ctx); err != nil {
 		return nil, err
@@ -207,7 +210,7 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 
 // Epoch is the recovery epoch in force, and whether recovery is under way.
 func (s *Store) Epoch(ctx context.Context) (epoch string, inRecovery bool, err error) {
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.lookup(ctx, func(tx *Tx) error {
 		i, err := tx.installation()
 		if err == nil {
 			epoch, inRecovery = i.epoch, i.inRecovery

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -62,7 +63,7 @@ func (s *Store) run(ctx context.Context, l locks, what string, fn func(tx *Tx) e
 			rollback(ctx, c)
 		}
 	}()
-	if err := tx.prepare(l); err != nil {
+	if err := tx.prepare(what, l); err != nil {
 		return err
 	}
 	if err := fn(tx); err != nil {
@@ -74,6 +75,9 @@ func (s *Store) run(ctx context.Context, l locks, what string, fn func(tx *Tx) e
 	if err := tx.saveHeads(); err != nil {
 		return err
 	}
+	if err := tx.flush(); err != nil {
+		return err
+	}
 	open = false
 	if err := s.commit(ctx, c, what); err != nil {
 		return err
@@ -82,13 +86,14 @@ func (s *Store) run(ctx context.Context, l locks, what string, fn func(tx *Tx) e
 	return nil
 }
 
-func (tx *Tx) prepare(l locks) error {
-	if err := tx.take(l); err != nil {
+func (tx *Tx) prepare(what string, l locks) error {
+	if err := tx.store.take(tx, what, l); err != nil {
 		return err
 	}
 	if err := tx.readClock(); err != nil {
 		return err
 	}
+	tx.installationSoon()
 	if !l.guarded {
 		return nil
 	}
@@ -122,6 +127,19 @@ func (s *Store) commit(ctx context.Context, c *conn, what string) error {
 	return fmt.Errorf("commit: %w", err)
 }
 
+// lookup runs fn with a single query. It needs no transaction, and costs less without one.
+func (s *Store) lookup(ctx context.Context, fn func(tx *Tx) error) error {
+	c, err := s.engine.beginRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer rollback(ctx, c)
+	if c.pipe != nil {
+		c.pipe.begin = ""
+	}
+	return fn(&Tx{store: s, ctx: ctx, conn: c, heads: map[ledger.Scope]*lockedHead{}})
+}
+
 // view runs fn in a transaction that sees one snapshot and writes nothing.
 func (s *Store) view(ctx context.Context, fn func(tx *Tx) error) error {
 	c, err := s.engine.beginRead(ctx)
@@ -139,8 +157,11 @@ func (s *Store) view(ctx context.Context, fn func(tx *Tx) error) error {
 // Now is the transaction's time, UTC, in microseconds: read once, in a write transaction after the locks. What only reads
 // asks for it when it needs it; where that fails, so does the transaction.
 func (tx *Tx) Now() time.Time {
-	if !tx.writes && tx.time.IsZero() {
-		_ = tx.readClock()
+	if tx.time.IsZero() {
+		if !tx.writes {
+			_ = tx.readClock()
+		}
+		_ = tx.flush()
 	}
 	return tx.time
 }
@@ -149,9 +170,36 @@ func (tx *Tx) Now() time.Time {
 func (tx *Tx) Context() context.Context { return tx.ctx }
 
 func (tx *Tx) readClock() error {
+	if p := tx.conn.pipe; p != nil {
+		tx.later(postgresClock, nil, func(scan func(...any) error) error {
+			var n int64
+			err := scan(&n)
+			tx.time = fromMicros(n)
+			return err
+		})
+		return nil
+	}
 	now, err := tx.store.engine.now(tx.ctx, tx.conn)
 	tx.time = now
 	return tx.note(err)
+}
+
+// later sends a statement before the next one whose answer counts; row, unless nil, reads the first row of its answer.
+func (tx *Tx) later(query string, args []any, row func(scan func(...any) error) error) {
+	tx.conn.pipe.later(query, args, func(c *pgCursor) error {
+		if row == nil || !c.Next() {
+			return c.Close()
+		}
+		return cmp.Or(row(c.Scan), c.Close())
+	})
+}
+
+// flush sends what waits.
+func (tx *Tx) flush() error {
+	if tx.conn.pipe == nil {
+		return nil
+	}
+	return tx.note(tx.conn.pipe.flush(tx.ctx))
 }
 
 // note explains and remembers a failed statement: PostgreSQL would answer the COMMIT of its transaction with a silent rollback.
@@ -172,31 +220,52 @@ func (tx *Tx) exec(query string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, tx.note(err)
 	}
-	res, err := tx.conn.exec(tx.ctx, query, bound...)
-	if err != nil {
-		return 0, tx.note(err)
-	}
-	n, err := res.RowsAffected()
+	n, err := tx.conn.exec(tx.ctx, query, bound...)
 	return n, tx.note(err)
 }
 
-// exec1 runs a statement that must change exactly one row.
+// exec1 runs a statement that must change exactly one row, at the latest before the COMMIT: whatever it finds out fails
+// the transaction.
 func (tx *Tx) exec1(query string, args ...any) error {
-	n, err := tx.exec(query, args...)
-	if err == nil && n != 1 {
-		return tx.note(fmt.Errorf("store: %d rows changed where 1 was expected: %s", n, query))
+	check := func(n int64) error {
+		if n != 1 {
+			return fmt.Errorf("store: %d rows changed where 1 was expected: %s", n, query)
+		}
+		return nil
 	}
-	return err
+	p := tx.conn.pipe
+	if p == nil {
+		n, err := tx.exec(query, args...)
+		if err != nil {
+			return err
+		}
+		return tx.note(check(n))
+	}
+	bound, err := bind(args)
+	if err != nil {
+		return tx.note(err)
+	}
+	p.later(query, bound, func(c *pgCursor) error {
+		n, err := c.affected()
+		if err != nil {
+			return err
+		}
+		return check(n)
+	})
+	return nil
 }
 
 // query runs a statement that returns rows. They must be read to their end before the next statement: use all.
-func (tx *Tx) query(query string, args ...any) (*sql.Rows, error) {
+func (tx *Tx) query(query string, args ...any) (cursor, error) {
 	bound, err := bind(args)
 	if err != nil {
 		return nil, tx.note(err)
 	}
 	rows, err := tx.conn.query(tx.ctx, query, bound...)
-	return rows, tx.note(err)
+	if err != nil {
+		return nil, tx.note(err)
+	}
+	return rows, nil
 }
 
 // row runs a statement of which the first row counts. Its Scan returns sql.ErrNoRows when there is none.
@@ -207,7 +276,7 @@ func (tx *Tx) row(query string, args ...any) row {
 
 type row struct {
 	tx   *Tx
-	rows *sql.Rows
+	rows cursor
 	err  error
 }
 
@@ -230,7 +299,7 @@ func (r row) Scan(dest ...any) error {
 }
 
 // all reads rows to their end. one reads a single row by calling scan once with a destination per column.
-func all[T any](rows *sql.Rows, one func(scan func(dest ...any) error) (T, error)) ([]T, error) {
+func all[T any](rows cursor, one func(scan func(dest ...any) error) (T, error)) ([]T, error) {
 	defer rows.Close()
 	var out []T
 	for rows.Next() {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -176,7 +175,7 @@ func (tx *Tx) verifyEntries(c *verifier, kind, query string, args ...any) error 
 	return tx.note(err)
 }
 
-func (c *verifier) readRows(kind string, rows *sql.Rows) error {
+func (c *verifier) readRows(kind string, rows cursor) error {
 	defer rows.Close()
 	c.records = nil
 	stop := make(chan struct{})

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -40,7 +39,7 @@ type batch struct {
 
 // read reads rows and hashes them on a goroutine of its own, ahead of what judges them. The channel is closed once the
 // rows are not touched any more: at their end, after an error, and after stop is closed.
-func (r *entryRows) read(kind string, rows *sql.Rows, stop <-chan struct{}) <-chan batch {
+func (r *entryRows) read(kind string, rows cursor, stop <-chan struct{}) <-chan batch {
 	batches := make(chan batch, 2)
 	go func() {
 		defer close(batches)
@@ -68,7 +67,7 @@ func (r *entryRows) read(kind string, rows *sql.Rows, stop <-chan struct{}) <-ch
 }
 
 // next reads the row at the cursor. An error is a failure to read.
-func (r *entryRows) next(kind string, rows *sql.Rows) (entryRow, error) {
+func (r *entryRows) next(kind string, rows cursor) (entryRow, error) {
 	var e entryRow
 	e.Scope.Kind = kind
 	var at int64
@@ -159,7 +158,7 @@ func canonical(text string, to any) string {
 }
 
 // misplacedRow names a row whose columns hold values of other types: SQLite keeps what it is given.
-func misplacedRow(kind string, rows *sql.Rows, cause error) (entryRow, error) {
+func misplacedRow(kind string, rows cursor, cause error) (entryRow, error) {
 	e := entryRow{bad: fmt.Sprintf("a column holds a value of another type: %v", cause)}
 	e.Scope.Kind = kind
 	values := make([]any, 9)
