@@ -46,8 +46,9 @@ const (
 // recordPart is a piece of the record: text that may be kept, or the positional argument with a number, which is kept
 // only if it turns out to name a target.
 type recordPart struct {
-	text string
-	arg  int // -1: text
+	text  string
+	arg   int  // -1: text
+	named bool // it was an argument that names a target
 }
 
 // parser walks one command line.

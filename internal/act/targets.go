@@ -84,7 +84,7 @@ func (t *targeting) add(kind, name string, arg int) {
 func (t *targeting) keep(arg int) {
 	for i := range t.p.recorded {
 		if part := &t.p.recorded[i]; part.arg == arg {
-			part.text, part.arg = t.p.args[arg], -1
+			part.text, part.arg, part.named = t.p.args[arg], -1, true
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (out Recognised) record(tool string, p parsed) []string {
 	list := []string{tool}
 	for _, part := range p.recorded {
 		text := part.text
-		if part.arg >= 0 {
+		if part.arg >= 0 || part.named && out.Local {
 			text = Elided
 		}
 		if text == Elided && list[len(list)-1] == Elided {
