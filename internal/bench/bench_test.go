@@ -16,6 +16,7 @@ import (
 var (
 	full  = flag.Bool("full", false, "measure at full size, which takes many minutes; without it, a smoke test of the measuring")
 	write = flag.String("write", "", "write the report to this file")
+	times = flag.Int("operations", 0, "measure so many operations; 0 is what the size says")
 )
 
 // size is how much is measured.
@@ -47,19 +48,21 @@ func TestMeasure(t *testing.T) {
 	if *full {
 		sz = fullSize
 	}
+	if *times > 0 {
+		sz.operations = *times
+	}
 	r := newReport(t, sz)
 	for _, engine := range storetest.Engines(t) {
 		t.Run(string(engine), func(t *testing.T) {
 			measureOperations(t, r, engine, sz)
 			measureFleet(t, r, engine, sz)
 		})
+		if *write != "" {
+			no(t, os.WriteFile(*write, []byte(r.text()), 0o644))
+		}
 	}
-	text := r.text()
 	if *full {
-		fmt.Println(text)
-	}
-	if *write != "" {
-		no(t, os.WriteFile(*write, []byte(text), 0o644))
+		fmt.Println(r.text())
 	}
 	r.complete(t)
 }

@@ -91,6 +91,9 @@ func (s *Store) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
 			if err := tx.verifyKind(c, kind); err != nil {
 				return err
 			}
+			if err := tx.explainAnchors(c); err != nil {
+				return err
+			}
 		}
 		c.end()
 		return c.replay.rest(tx)

@@ -19,6 +19,7 @@ type verifier struct {
 	rows    entryRows
 	heads   map[ledger.Scope]*claimedHead
 	anchors map[ledger.Scope][]anchor
+	logs    map[ledger.Scope]*anchorLog
 	history *dispatch.History
 	eras    eras
 	replay  *replay // nil for a bundle, which has no tables
@@ -29,11 +30,13 @@ type verifier struct {
 	sound   bool      // its chain holds so far
 	judged  []Problem // what History says of it, kept until the chain is known to hold
 	last    ledger.Entry
-	due     []anchor // its anchors, by revision
-	reached anchor   // the highest that the installation's chain recorded of it
+	due     []anchor // its anchors that are kept whole, by revision
+	log     anchorWalk
+	reached anchor // the highest that the installation's chain recorded of it
 	records *dispatch.Records
 
-	seen map[ledger.Scope]bool
+	seen     map[ledger.Scope]bool
+	suspects []ledger.Scope // whose anchors do not fit: which, is still to be said
 }
 
 // claimedHead is a row of scopes, or a bundle's word for it, which has no time and no era.
@@ -67,7 +70,7 @@ const defaultMaxProblems = 1000
 func newVerifier(engine string, o VerifyOptions) *verifier {
 	c := &verifier{
 		report: Report{Engine: engine, Problems: []Problem{}}, limit: o.MaxProblems, rows: entryRows{actors: map[string]ledger.Actor{}},
-		heads: map[ledger.Scope]*claimedHead{}, anchors: map[ledger.Scope][]anchor{}, seen: map[ledger.Scope]bool{},
+		heads: map[ledger.Scope]*claimedHead{}, anchors: map[ledger.Scope][]anchor{}, logs: map[ledger.Scope]*anchorLog{}, seen: map[ledger.Scope]bool{},
 	}
 	if c.limit <= 0 {
 		c.limit = defaultMaxProblems
@@ -119,7 +122,12 @@ func (c *verifier) enter(s ledger.Scope) {
 	c.due = c.anchors[s]
 	delete(c.anchors, s)
 	slices.SortStableFunc(c.due, func(a, b anchor) int { return cmp.Compare(a.revision, b.revision) })
+	c.log = walk(c.logs[s])
 	c.reached = anchor{}
+	if l := c.logs[s]; l != nil {
+		c.reached = l.last
+	}
+	delete(c.logs, s)
 	for _, a := range c.due {
 		if a.by != 0 && a.revision >= c.reached.revision {
 			c.reached = a
@@ -139,6 +147,7 @@ func (c *verifier) entry(e ledger.Entry, proved bool) error {
 			c.broken(e.Revision, "%s recorded another entry here (hash %s, is %s)", a, a.hash, e.Hash)
 		}
 	}
+	c.log.entry(e)
 	if e.Scope.Kind == ledger.Installation {
 		c.installation(e)
 	}
@@ -190,7 +199,10 @@ func (c *verifier) installation(e ledger.Entry) {
 	}
 	c.report.AnchoredAt, c.report.AnchoredRevision = e.At, e.Revision
 	for _, h := range b.Heads {
-		c.anchors[h.Scope] = append(c.anchors[h.Scope], anchor{revision: h.Revision, hash: h.Hash, by: e.Revision})
+		c.anchored(h.Scope, anchor{revision: h.Revision, hash: h.Hash, by: e.Revision})
+	}
+	if c.replay != nil {
+		c.replay.anchors(b)
 	}
 }
 
@@ -206,6 +218,10 @@ func (c *verifier) leave() {
 		if a.revision > c.chain.Head.Revision {
 			c.broken(a.revision, "the entry is missing: %s recorded it", a)
 		}
+	}
+	if !c.log.holds() {
+		c.sound = false
+		c.suspects = append(c.suspects, s)
 	}
 	switch last := c.chain.Head.Revision; {
 	case s.Kind == ledger.Installation:
@@ -263,6 +279,9 @@ func (c *verifier) end() {
 		if h := c.heads[s]; !h.unused() {
 			c.problem(Problem{Scope: s, Revision: max(h.revision, 1), Text: "the scope has a head and no entry"})
 		}
+	}
+	for s, l := range c.logs {
+		c.anchors[s] = append(c.anchors[s], l.last)
 	}
 	for _, s := range sortedScopes(c.anchors) {
 		a := slices.MaxFunc(c.anchors[s], func(a, b anchor) int { return cmp.Compare(a.revision, b.revision) })

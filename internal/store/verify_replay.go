@@ -71,13 +71,7 @@ func (r *replay) entry(e ledger.Entry) {
 
 func (r *replay) installation(e ledger.Entry) {
 	if e.Kind == dispatch.EntryAnchored {
-		var b AnchorBody
-		if json.Unmarshal(e.Body, &b) == nil {
-			for _, h := range b.Heads {
-				r.anchored[h.Scope] = h.Revision
-			}
-		}
-		return
+		return // see anchors
 	}
 	var b InstallationBody
 	if json.Unmarshal(e.Body, &b) != nil {
@@ -98,6 +92,13 @@ func (r *replay) installation(e ledger.Entry) {
 		i.inRecovery, i.enteredRevision, i.enteredAt, i.lastBefore = true, e.Revision, micros(e.At), micros(b.LastBefore)
 	case dispatch.EntryRecoveryLeft:
 		i.inRecovery = false
+	}
+}
+
+// anchors keeps what an anchor entry says; who reads it hands it over.
+func (r *replay) anchors(b AnchorBody) {
+	for _, h := range b.Heads {
+		r.anchored[h.Scope] = h.Revision
 	}
 }
 
