@@ -20,10 +20,7 @@ import (
 // drilled plays rows over userland links and fails the test for every cell that is not as its row expects.
 func drilled(t *testing.T, rows []drill.Row, stores []config.Engine) drill.Result {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := program(t)
 	out := filepath.Join(t.TempDir(), "evidence")
 	res, err := drill.Run(t.Context(), drill.Options{
 		Rows: rows, Stores: stores, Nets: []lab.LinkMode{lab.LinksUserland}, Out: out, Exe: exe, Version: "test", Warn: t.Output(),

@@ -1,17 +1,46 @@
 package drill_test
 
 import (
-	"context"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
 	"testing"
-
-	"github.com/clewops/clew/internal/cli"
 )
 
-// TestMain lets this binary also be what a drill starts: nodes, links and executors.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// TestMain removes the program that tests built.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "lab" {
-		os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir) // a leftover is in the temporary directory
 	}
-	os.Exit(m.Run())
+	os.Exit(code)
+}
+
+// program is the program itself, as it is shipped: many of its processes run at once, and a test binary with the race
+// detector would take most of the time to start.
+func program(t *testing.T) string {
+	t.Helper()
+	built.once.Do(func() {
+		//lint:ignore usetesting it outlives the test that came first
+		if built.dir, built.err = os.MkdirTemp("", "clew-drill-test-"); built.err != nil {
+			return
+		}
+		c := exec.Command("go", "build", "-o", filepath.Join(built.dir, "clew"), "./cmd/clew")
+		c.Dir, c.Env = filepath.Join("..", ".."), append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return filepath.Join(built.dir, "clew")
 }

@@ -66,7 +66,7 @@ func (s *Stage) PlanOn(m *Machine, name string, terms ...Terms) *Plan {
 // Propose makes a plan and leaves it proposed. patch is a Talos patch on what the ledger last accepted; nil is the label.
 func (s *Stage) Propose(m *Machine, name string, patch []byte, terms ...Terms) *Plan {
 	if patch == nil {
-		patch = fmt.Appendf(nil, "machine:\n  nodeLabels:\n    drill: \"%s-%d\"\n", s.Row.ID, len(s.plans)+1)
+		patch = fmt.Appendf(nil, "machine:\n  nodeLabels:\n    drill: \"%s-%d\"\n", s.Row.ID, s.run.plans.Add(1))
 	}
 	changed, err := talos.ApplyPatches(secret.Of(m.config), [][]byte{patch})
 	s.must(err, "making the configuration of plan %q", name)

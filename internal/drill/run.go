@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clewops/clew/internal/config"
@@ -41,6 +42,7 @@ type run struct {
 	began      time.Time
 	injections *injections
 	secrets    *secrets
+	plans      atomic.Int64 // numbers them, so that no two on a machine are alike
 
 	mu    sync.Mutex
 	cells []Cell
