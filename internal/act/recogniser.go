@@ -232,11 +232,6 @@ func fits(pattern, w string) bool {
 	return false
 }
 
-// extends says whether words begin with the path, and go on.
-func extends(words, path []string) bool {
-	return len(words) > len(path) && beginsWith(words, path)
-}
-
 // beginsWith says whether the path leads to words or to something above them.
 func beginsWith(words, path []string) bool {
 	if len(path) > len(words) {

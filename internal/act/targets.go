@@ -54,7 +54,6 @@ type targeting struct {
 	namespace string
 	targets   []Target
 	open      bool
-	named     []int // arguments that name targets, and may be recorded
 }
 
 // add notes a target. A name that has not the shape of one is left out: the target is its kind then.
