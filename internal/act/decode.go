@@ -252,7 +252,7 @@ func (d *decoder) envelope(t Tree) []Expectation {
 }
 
 func (d *decoder) args(t Tree) Args {
-	forms := []ArgForm{ArgsNone, ArgsOpaque, ArgsResources, ArgsPairs, ArgsOneResource, ArgsNames, ArgsPodPath}
+	forms := []ArgForm{ArgsNone, ArgsOpaque, ArgsResources, ArgsPairs, ArgsOneResource, ArgsNames, ArgsPodPath, ArgsRaw}
 	if t.Kind == TreeScalar {
 		a := Args{Form: oneOf(&d.reader, t, "args", forms)}
 		if a.Form == ArgsOneResource || a.Form == ArgsNames || a.Form == ArgsPodPath {

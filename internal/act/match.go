@@ -26,6 +26,7 @@ type Recognised struct {
 	Unreachable []int         `json:"-"`
 	Selectors   []Selector    `json:"-"` // may be private; see Selector
 	NodesAre    string        `json:"-"` // kind of the targets that Place.Nodes names
+	clusterWide []string      // kinds that are in no namespace
 }
 
 // Match says what a command line means. argv[0] is the program; env is asked only for the variables that the tool's

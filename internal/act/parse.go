@@ -162,6 +162,10 @@ func (p *parser) walk() {
 	for _, w := range p.out.path {
 		p.text(w)
 	}
+	if c := p.out.command; c != nil && c.Args.Form == ArgsRaw {
+		p.text(Elided)
+		return
+	}
 	for i := 0; i < len(p.tokens); {
 		t := p.tokens[i]
 		switch {

@@ -202,3 +202,29 @@ func TestLocate(t *testing.T) {
 		t.Errorf("candidates: %v", candidates)
 	}
 }
+
+func TestTargetsInTheirNamespaces(t *testing.T) {
+	none := func(string) string { return "" }
+	at := act.Place{Namespace: "shop"}
+	for line, want := range map[string][]string{
+		"kubectl get deploy web":        {"deploy/web -n shop"},
+		"kubectl get deploy web -n db":  {"deploy/web -n db"},
+		"kubectl cordon cp-1":           {"node/cp-1"},
+		"kubectl get ns/x pod/y":        {"ns/x", "pod/y -n shop"},
+		"flux install":                  {"flux"},
+		"kubectl config use-context x":  nil,
+		"kubectl argo restart deploy/x": {"deploy/x -n shop"},
+	} {
+		var got []string
+		for _, target := range act.Match(act.Shipped(), words(line), none).WithPlace(at) {
+			got = append(got, target.String())
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", line, got, want)
+		}
+	}
+	everywhere := act.Match(act.Shipped(), words("kubectl get pods -A"), none).WithPlace(act.Place{Namespace: "shop", AllNamespaces: true})
+	if everywhere[0].Namespace != "" {
+		t.Errorf("in all namespaces: %v", everywhere)
+	}
+}

@@ -117,6 +117,7 @@ const (
 	ArgsOneResource ArgForm = "one-resource"   // NAME (of Kind) or TYPE/NAME, then anything
 	ArgsNames       ArgForm = "names"          // names of Kind
 	ArgsPodPath     ArgForm = "pod-path"       // [NAMESPACE/]POD:PATH among local paths
+	ArgsRaw         ArgForm = "raw"            // nothing after the verb is read as a flag or an argument
 )
 
 // Args describes a command's arguments.

@@ -526,6 +526,7 @@ var shippedRecognisers = [...]Recogniser{
 		{Words: []string{"completion", "bash|fish|powershell|zsh"}, Class: "read", Local: true, Args: Args{Form: "none"}},
 		{Words: []string{"help"}, Class: "read", Local: true, Args: Args{Form: "opaque"}},
 		{Words: []string{"plugin", "list|ls|search|install|uninstall|delete|update|upgrade"}, Class: "read", Local: true, Args: Args{Form: "opaque"}},
+		{Words: []string{"__complete|__completeNoDesc"}, Class: "read", Local: true, Args: Args{Form: "raw"}},
 	}},
 	{Tool: "helm", Release: "1", Executables: []string{"helm", "helm3", "helm4"}, Dialect: "gnu", Environment: []Variable{
 		{Name: "KUBECONFIG", Selects: "kubeconfig"},
@@ -783,6 +784,7 @@ var shippedRecognisers = [...]Recogniser{
 			{Long: "c", Short: "c"},
 			{Long: "template", Arity: 1},
 		}},
+		{Words: []string{"__complete|__completeNoDesc"}, Class: "read", Local: true, Args: Args{Form: "raw"}},
 	}},
 	{Tool: "kubectl", Release: "1", Executables: []string{"kubectl"}, Dialect: "gnu", Environment: []Variable{
 		{Name: "KUBECONFIG", Selects: "kubeconfig"},
@@ -1441,6 +1443,7 @@ var shippedRecognisers = [...]Recogniser{
 			{Long: "set-image", Arity: 1},
 			{Long: "target", Arity: 1, Shape: "name"},
 		}, Effect: "change"},
+		{Words: []string{"__complete|__completeNoDesc"}, Class: "read", Local: true, Args: Args{Form: "raw"}},
 	}},
 	{Tool: "talosctl", Release: "1", Executables: []string{"talosctl"}, Dialect: "gnu", Environment: []Variable{
 		{Name: "TALOSCONFIG", Selects: "talosconfig"},
@@ -1900,6 +1903,7 @@ var shippedRecognisers = [...]Recogniser{
 			{Long: "address", Arity: 1},
 			{Long: "mirror", Arity: 1},
 		}},
+		{Words: []string{"__complete|__completeNoDesc"}, Class: "read", Local: true, Args: Args{Form: "raw"}},
 	}},
 }
 

@@ -11,7 +11,7 @@ func (out *Recognised) takeArguments(r *Recogniser, c *Command, p *parsed) {
 	switch c.Args.Form {
 	case ArgsNone:
 		t.excess(0)
-	case ArgsOpaque:
+	case ArgsOpaque, ArgsRaw:
 	case ArgsResources:
 		t.resources(p.args[:max(0, len(p.args)-c.Args.Rest)])
 	case ArgsPairs:
@@ -28,6 +28,7 @@ func (out *Recognised) takeArguments(r *Recogniser, c *Command, p *parsed) {
 		t.podPaths()
 	}
 	t.fromFlags()
+	out.clusterWide = slices.Concat(r.ClusterScoped, c.On)
 	for _, kind := range c.On {
 		t.targets = append(t.targets, Target{Kind: kind})
 	}
@@ -227,7 +228,7 @@ func (out *Recognised) guessTargets(r *Recogniser, p *parsed) {
 			t.add(r.kind(kind), name, i)
 		}
 	}
-	out.Targets, out.TargetsOpen = t.targets, true
+	out.Targets, out.TargetsOpen, out.clusterWide = t.targets, true, r.ClusterScoped
 }
 
 // record is the command line as far as it may be kept.
@@ -246,12 +247,21 @@ func (out Recognised) record(tool string, p parsed) []string {
 	return list
 }
 
-// WithPlace gives the targets once the place is known: a tool whose targets are its nodes has those of the place.
+// WithPlace gives the targets once the place is known: a tool whose targets are its nodes has those of the place, and an
+// object without a namespace is in the place's, unless all are meant.
 func (out Recognised) WithPlace(at Place) []Target {
-	if out.NodesAre == "" || out.Local {
-		return out.Targets
+	if out.Local {
+		return nil
 	}
 	targets := slices.Clone(out.Targets)
+	for i, t := range targets {
+		if t.Namespace == "" && !at.AllNamespaces && !slices.Contains(out.clusterWide, t.Kind) {
+			targets[i].Namespace = at.Namespace
+		}
+	}
+	if out.NodesAre == "" {
+		return targets
+	}
 	for _, n := range at.Nodes {
 		t := Target{Kind: out.NodesAre, Name: n}
 		if !slices.Contains(targets, t) {
