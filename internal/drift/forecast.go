@@ -24,10 +24,10 @@ const (
 // Effect is what one reconcile does to one difference.
 type Effect struct {
 	Outcome   Outcome `json:"outcome"`
-	RollsPods bool    `json:"rollsPods,omitempty"`
+	RollsPods bool    `json:"rolls_pods,omitempty"`
 	// NotReproduced says that the reconcile takes away an annotation that made pods roll when configuration changed, and
 	// nothing in git puts it back.
-	NotReproduced bool   `json:"notReproduced,omitempty"`
+	NotReproduced bool   `json:"not_reproduced,omitempty"`
 	Why           string `json:"why,omitempty"`
 }
 

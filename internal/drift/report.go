@@ -21,7 +21,7 @@ const (
 type Origin struct {
 	Source   string    `json:"source,omitempty"`
 	Revision string    `json:"revision,omitempty"`
-	AsOf     time.Time `json:"asOf,omitzero"`
+	AsOf     time.Time `json:"as_of,omitzero"`
 	Error    string    `json:"error,omitempty"`
 }
 
