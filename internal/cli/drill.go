@@ -149,7 +149,7 @@ func drillExit(r drill.Result) error {
 	switch {
 	case r.Count(drill.Mismatch) > 0 || len(r.Leaks) > 0:
 		return exitWith(exitNotHeld)
-	case r.Count(drill.Errored) > 0:
+	case r.Count(drill.Errored) > 0 || r.Interrupted:
 		return exitWith(exitFailure)
 	}
 	return nil

@@ -132,6 +132,9 @@ func (r *run) writeExpectations(planned []Cell) error {
 	return os.WriteFile(filepath.Join(r.out, expectationsFile), []byte(b.String()), 0o600)
 }
 
+// wasInterrupted is why announced cells may be missing.
+const wasInterrupted = "the run was interrupted"
+
 // finish writes what the run found and seals it.
 func (r *run) finish(interrupted bool) (Result, error) {
 	r.mu.Lock()
@@ -151,8 +154,8 @@ func (r *run) finish(interrupted bool) (Result, error) {
 	}
 	res := Result{Out: r.out, Cells: cells}
 	res.Missing = missing(cells)
-	if interrupted {
-		res.Missing = append(res.Missing, "the run was interrupted")
+	if res.Interrupted = interrupted; interrupted {
+		res.Missing = append(res.Missing, wasInterrupted)
 	}
 	for _, e := range r.secrets.errs {
 		res.Missing = append(res.Missing, "a secret to search for is not known: "+e)

@@ -33,7 +33,7 @@ func program(t *testing.T) string {
 		if built.dir, built.err = os.MkdirTemp("", "clew-drill-test-"); built.err != nil {
 			return
 		}
-		c := exec.Command("go", "build", "-o", filepath.Join(built.dir, "clew"), "./cmd/clew")
+		c := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(built.dir, "clew"), "./cmd/clew")
 		c.Dir, c.Env = filepath.Join("..", ".."), append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := c.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("%w: %s", err, out)

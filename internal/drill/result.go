@@ -22,6 +22,8 @@ type Result struct {
 	Missing []string `json:"missing,omitempty"` // why the run is no evidence of the whole contract
 	Leaks   []string `json:"leaks,omitempty"`   // what the search for secrets found wrong
 	Digest  string   `json:"digest"`            // of the manifest
+
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // Count is how many cells have a verdict.

@@ -58,6 +58,14 @@ var rowID = regexp.MustCompile(`^\d{3}[a-z]?C?$`)
 
 // register adds a row to the table. A row that cannot be is a mistake of the program and shows at its start.
 func register(r Row) {
+	r = r.withDefaults()
+	if err := r.check(); err != nil {
+		panic(fmt.Sprintf("drill row %s: %v", r.ID, err))
+	}
+	table[r.ID] = r
+}
+
+func (r Row) withDefaults() Row {
 	if r.Machines == 0 {
 		r.Machines = 1
 	}
@@ -67,10 +75,7 @@ func register(r Row) {
 	if r.Nets == nil {
 		r.Nets = Nets
 	}
-	if err := r.check(); err != nil {
-		panic(fmt.Sprintf("drill row %s: %v", r.ID, err))
-	}
-	table[r.ID] = r
+	return r
 }
 
 func (r Row) check() error {

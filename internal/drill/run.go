@@ -122,6 +122,7 @@ func (r *run) announce() ([]group, error) {
 		for _, store := range r.o.Stores {
 			byNumber := map[string]*group{}
 			for _, row := range r.o.Rows {
+				row = row.withDefaults()
 				if !slices.Contains(row.Stores, store) || !slices.Contains(row.Nets, net) {
 					continue
 				}

@@ -157,7 +157,7 @@ func (v *Verification) expected(dir string, cells []Cell, said runSaid) {
 		announced = append(announced, key)
 		i := slices.IndexFunc(cells, func(c Cell) bool { return c.Key() == key })
 		switch {
-		case i < 0 && !said.missing("the run was interrupted"):
+		case i < 0 && !said.missing(wasInterrupted):
 			v.problem("%s was announced, and there is no cell of it", key)
 		case i >= 0 && cells[i].Expectation != f[3]:
 			v.problem("%s: its expectation is not the one that was announced", key)
@@ -301,5 +301,6 @@ func Load(dir string) (Result, error) {
 	}
 	sum := sha256.Sum256(b)
 	r.Cells, r.Missing, r.Leaks, r.Digest = cells, said.miss, judgeLeaks(lines), hex.EncodeToString(sum[:])
+	r.Interrupted = said.missing(wasInterrupted)
 	return r, nil
 }
