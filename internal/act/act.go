@@ -21,7 +21,7 @@ type Observed struct {
 	Class      Class         `json:"class"`
 	Effect     string        `json:"effect,omitempty"`
 	Targets    []Target      `json:"targets,omitempty"`
-	Cluster    ClusterID     `json:"cluster,omitzero"`
+	Place      Place         `json:"place,omitzero"`
 	Recorded   []string      `json:"recorded,omitempty"` // see Recognised.Recorded
 	Envelope   []Expectation `json:"envelope,omitempty"` // the recogniser's default, resolved for these targets
 	Tail       time.Duration `json:"tail,omitempty"`

@@ -76,7 +76,7 @@ func (d *decoder) head(f map[string]Tree, r *Recogniser) {
 			*into = d.texts(t, key)
 		}
 	}
-	if t, ok := f["executables"]; ok && slices.ContainsFunc(r.Executables, func(e string) bool { return programName(e) != e }) {
+	if t, ok := f["executables"]; ok && slices.ContainsFunc(r.Executables, func(e string) bool { return ProgramName(e) != e }) {
 		d.mistake(t, "executables are base names, without a directory")
 	}
 	r.Dialect = GNU

@@ -203,7 +203,7 @@ func loginLeader(f Facts) (leader Process, user string) {
 }
 
 func isHop(p Process) bool {
-	name := programName(p.Exe)
+	name := ProgramName(p.Exe)
 	for _, h := range hops {
 		if name == h {
 			return true

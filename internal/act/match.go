@@ -33,7 +33,7 @@ type Recognised struct {
 // recogniser names. A command line that no recogniser knows is unknown and has nothing recorded but that.
 func Match(recognisers []*Recogniser, argv []string, env func(string) string) Recognised {
 	if len(argv) > 0 {
-		name := programName(argv[0])
+		name := ProgramName(argv[0])
 		for _, r := range recognisers {
 			if slices.Contains(r.Executables, name) {
 				return r.Match(argv[1:], env)

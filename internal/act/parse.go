@@ -162,11 +162,14 @@ func (p *parser) walk() {
 	for _, w := range p.out.path {
 		p.text(w)
 	}
+	raw := len(p.tokens)
 	if c := p.out.command; c != nil && c.Args.Form == ArgsRaw {
-		p.text(Elided)
-		return
+		for raw > 0 && !p.tokens[raw-1].command {
+			raw--
+		}
+		defer p.text(Elided)
 	}
-	for i := 0; i < len(p.tokens); {
+	for i := 0; i < raw; {
 		t := p.tokens[i]
 		switch {
 		case t.command:

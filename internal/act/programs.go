@@ -17,7 +17,7 @@ var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby"}
 
 // runs says whether a process is this program.
 func (p Program) runs(proc Process) bool {
-	name := programName(proc.Exe)
+	name := ProgramName(proc.Exe)
 	for _, e := range p.Executables {
 		if name == e {
 			return true
@@ -50,8 +50,8 @@ func firstArgument(argv []string) string {
 	return ""
 }
 
-// programName is a program's base name without a Windows suffix or a note that its file was replaced.
-func programName(exe string) string {
+// ProgramName is a program's base name without a Windows suffix or a note that its file was replaced.
+func ProgramName(exe string) string {
 	exe = strings.TrimSuffix(exe, " (deleted)")
 	if i := strings.LastIndexAny(exe, `/\`); i >= 0 {
 		exe = exe[i+1:]

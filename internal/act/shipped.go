@@ -14,7 +14,7 @@ func Shipped() []*Recogniser {
 
 // ShippedFor finds the shipped recogniser of a program by the program's name.
 func ShippedFor(argv0 string) *Recogniser {
-	name := programName(argv0)
+	name := ProgramName(argv0)
 	for i := range shippedRecognisers {
 		for _, e := range shippedRecognisers[i].Executables {
 			if e == name {
