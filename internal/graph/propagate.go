@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -368,10 +369,18 @@ func (w *walk) show(s *site, x *vertex, a arrival, o *Outcome, strength int, dur
 	if h.Allowed = from.Allowed; o.Longest > 0 {
 		h.Allowed = Allowance{o.Longest, "the graph"}
 	}
-	h.Allowed.For += o.Tail
+	if o.Tail > 0 {
+		h.Allowed.For += o.Tail
+		if !strings.HasSuffix(h.Allowed.Source, tailed) && o.Longest == 0 {
+			h.Allowed.Source += tailed
+		}
+	}
 	w.limit(&h)
 	w.add(s, h)
 }
+
+// tailed marks an allowance that is somebody's, and the edges' tail on top.
+const tailed = ", with the graph's tail"
 
 // add keeps a hit, or widens one that shows the same.
 func (w *walk) add(s *site, h Hit) {

@@ -67,6 +67,9 @@ func (a Answer) explained(clock func(time.Time, string) string) parts {
 		head: "EXPLAINED by " + a.Cause + ": ", doing: strings.TrimSpace(a.Who + " " + a.Doing), path: a.Path,
 		measure: fmt.Sprintf("%s %s of <=%s%s", a.label(), seconds(a.Measured), seconds(a.Allowed), a.probe(clock)),
 	}
+	if a.At.Sub(a.Ledger) > stale {
+		p.measure += ", as known " + clock(a.Ledger, brief)
+	}
 	p.rest = []string{"wait, retry after " + clock(a.Over, full) + "; no incident, no repair", "clew why " + a.Cause}
 	return p
 }

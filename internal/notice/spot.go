@@ -42,8 +42,6 @@ func (o *bout) end(now time.Time) time.Time {
 	return o.to
 }
 
-func (o *bout) span() graph.Span { return graph.Span{From: o.from, To: o.to} }
-
 // touches says whether two bouts are one.
 func (o *bout) touches(p *bout) bool {
 	return (o.to.IsZero() || !p.from.After(o.to)) && (p.to.IsZero() || !o.from.After(p.to))
