@@ -195,7 +195,7 @@ func (s *Store) FindToken(ctx context.Context, machine, token string, by dispatc
 			f.Sendable, err = tx.mine(op, *a, by)
 			return err
 		}
-		op, err := tx.oneOperation(` WHERE machine = $1 AND token = $2`, machine, token)
+		op, err := tx.oneOperation(selectOperation+` WHERE machine = $1 AND token = $2`, machine, token)
 		if op != nil {
 			f = dispatch.Found{Found: true, Operation: op}
 		}

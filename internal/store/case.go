@@ -70,22 +70,25 @@ func (tx *Tx) loadCase(id string) (dispatch.Case, error) {
 
 func (tx *Tx) caseOf(op dispatch.Operation) (dispatch.Case, error) {
 	c := dispatch.Case{Op: op, Now: tx.Now(), Without: tx.store.cfg.Without}
-	plan, err := tx.plan(op.Plan)
-	if err != nil {
+	var plans []planRow
+	var approvals []approvalRow
+	var machines []dispatch.Machine
+	err := tx.together(
+		into(&plans, scanPlan, planByID, op.Plan),
+		into(&approvals, scanApproval, approvalsOf, op.Plan),
+		into(&c.Attempts, scanAttempt, attemptsOf, op.ID),
+		into(&machines, scanMachine, machineByID, op.Machine),
+	)
+	switch {
+	case err != nil:
 		return c, err
+	case len(plans) == 0:
+		return c, unknownRecord("plan", op.Plan)
+	case len(machines) == 0:
+		return c, unknownRecord("machine", op.Machine)
 	}
-	c.Plan, c.Standing = plan.Plan, plan.Standing
-	approvals, err := tx.approvals(op.Plan)
-	if err != nil {
-		return c, err
-	}
+	c.Plan, c.Standing, c.Machine = plans[0].Plan, plans[0].Standing, machines[0]
 	c.Approvals = plainApprovals(approvals)
-	if c.Attempts, err = tx.attempts(op.ID); err != nil {
-		return c, err
-	}
-	if c.Machine, err = tx.machine(op.Machine); err != nil {
-		return c, err
-	}
 	i, err := tx.installation()
 	if err != nil {
 		return c, err

@@ -27,32 +27,58 @@ type ledgerRevisions struct {
 
 // facts reads what the comparisons of a commitment (no operation named in b), an attempt or a precheck need.
 func (tx *Tx) facts(b binding, by dispatch.Owner, q dispatch.Request) (dispatchFacts, error) {
-	f := dispatchFacts{Facts: dispatch.Facts{Now: tx.Now(), By: by, Request: q, Without: tx.store.cfg.Without}}
+	f := dispatchFacts{Facts: dispatch.Facts{By: by, Request: q, Without: tx.store.cfg.Without}}
+	if err := tx.readFacts(&f, b); err != nil {
+		return f, err
+	}
+	f.Now = tx.Now()
 	i, err := tx.installation()
 	if err != nil {
 		return f, err
 	}
 	f.Epoch, f.InRecovery = i.epoch, i.inRecovery
-	plan, err := tx.plan(b.plan)
-	if err != nil {
-		return f, err
-	}
-	f.Plan, f.Standing = plan.Plan, plan.Standing
-	if f.Machine, err = tx.machine(b.machine); err != nil {
-		return f, err
-	}
-	if f.approvals, err = tx.approvals(b.plan); err != nil {
-		return f, err
-	}
 	f.Approvals = plainApprovals(f.approvals)
 	f.read = revisionsRead(f.approvals, i)
-	if err := tx.operationFacts(&f, b); err != nil {
-		return f, err
-	}
-	if err := tx.evidenceFacts(&f, b); err != nil {
-		return f, err
-	}
 	return f, tx.rolloutFacts(&f, b)
+}
+
+// readFacts reads the plan with its operation and attempts, the machine and who else holds its scope, and the evidence of
+// the instance that asks with every reading that began after it. Who asks for nobody, before anything was read, is spared a
+// search through the machine's whole past.
+func (tx *Tx) readFacts(f *dispatchFacts, b binding) error {
+	var plans []planRow
+	var machines []dispatch.Machine
+	var existing, others []dispatch.Operation
+	var evidence []dispatch.Observation
+	asks := []ask{
+		into(&plans, scanPlan, planByID, b.plan),
+		into(&machines, scanMachine, machineByID, b.machine),
+		into(&f.approvals, scanApproval, approvalsOf, b.plan),
+		into(&existing, scanOperation, operationByPlan, b.plan),
+		into(&others, scanOperation, holderByMachine, b.machine, b.operation),
+	}
+	if f.By.Instance != "" {
+		asks = append(asks, evidenceOf(&evidence, b.machine, f.By.Instance, b.plan, b.operation))
+	}
+	if err := tx.together(asks...); err != nil {
+		return err
+	}
+	switch {
+	case len(plans) == 0:
+		return unknownRecord("plan", b.plan)
+	case len(machines) == 0:
+		return unknownRecord("machine", b.machine)
+	}
+	f.Plan, f.Standing, f.Machine = plans[0].Plan, plans[0].Standing, machines[0]
+	f.Existing, f.Other, f.Evidence = first(existing), first(others), first(evidence)
+	asks = nil
+	if f.Existing != nil {
+		asks = append(asks, into(&f.Attempts, scanAttempt, attemptsOf, f.Existing.ID))
+	}
+	if f.Evidence != nil {
+		asks = append(asks, observationsAfter(&f.Newer, b.machine, f.Evidence.Basis))
+	}
+	return tx.together(asks...)
 }
 
 func revisionsRead(approvals []approvalRow, i *installation) ledgerRevisions {
@@ -64,33 +90,6 @@ func revisionsRead(approvals []approvalRow, i *installation) ledgerRevisions {
 		}
 	}
 	return r
-}
-
-// operationFacts reads the plan's operation, with its attempts, and who else holds the machine's scope.
-func (tx *Tx) operationFacts(f *dispatchFacts, b binding) (err error) {
-	if f.Existing, err = tx.operationOf(b.plan); err != nil {
-		return err
-	}
-	if f.Existing != nil {
-		if f.Attempts, err = tx.attempts(f.Existing.ID); err != nil {
-			return err
-		}
-	}
-	f.Other, err = tx.holderOf(b.machine, b.operation)
-	return err
-}
-
-// evidenceFacts reads the asking instance's evidence and every reading of the machine that began after it. Who asks for
-// nobody, before anything was read, is spared a search through the machine's whole past.
-func (tx *Tx) evidenceFacts(f *dispatchFacts, b binding) (err error) {
-	if f.By.Instance == "" {
-		return nil
-	}
-	if f.Evidence, err = tx.evidenceOf(b.machine, f.By.Instance, b.plan, b.operation); err != nil || f.Evidence == nil {
-		return err
-	}
-	f.Newer, err = tx.observationsAfter(b.machine, f.Evidence.Basis)
-	return err
 }
 
 // rolloutFacts counts under the rollout's lock. I15

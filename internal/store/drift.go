@@ -98,7 +98,9 @@ func (tx *Tx) driftFromEvidence(b binding, by dispatch.Owner, r *refusal.Refusal
 	if r.Comparison != 3 || r.Code != "other-digest" {
 		return nil
 	}
-	o, err := tx.evidenceOf(b.machine, by.Instance, b.plan, "")
+	var evidence []dispatch.Observation
+	err := tx.together(evidenceOf(&evidence, b.machine, by.Instance, b.plan, ""))
+	o := first(evidence)
 	if err != nil || o == nil {
 		return err
 	}

@@ -42,9 +42,11 @@ func found(err error, what, id string) error {
 	return err
 }
 
+const machineByID = selectMachine + ` WHERE m.id = $1`
+
 // machine is the machine with its open drift record.
 func (tx *Tx) machine(id string) (dispatch.Machine, error) {
-	m, err := scanMachine(tx.row(selectMachine+` WHERE m.id = $1`, id).Scan)
+	m, err := scanMachine(tx.row(machineByID, id).Scan)
 	return m, found(err, "machine", id)
 }
 

@@ -44,19 +44,24 @@ func (tx *Tx) observationBefore(machine string, basis int64) (*dispatch.Observat
 	return tx.oneObservation(` WHERE machine = $1 AND basis < $2 AND revision > 0 ORDER BY basis DESC LIMIT 1`, machine, basis)
 }
 
-// observationsAfter are the recorded readings whose basis is higher.
-func (tx *Tx) observationsAfter(machine string, basis int64) ([]dispatch.Observation, error) {
-	return list(tx, scanObservation, selectObservation+` WHERE machine = $1 AND basis > $2 AND revision > 0 ORDER BY basis`,
-		machine, basis)
+// observationsAfter asks for the recorded readings whose basis is higher.
+func observationsAfter(to *[]dispatch.Observation, machine string, basis int64) ask {
+	return into(to, scanObservation, selectObservation+` WHERE machine = $1 AND basis > $2 AND revision > 0 ORDER BY basis`, machine, basis)
 }
 
-// evidenceOf is the newest reading that an instance recorded as evidence for a plan or its operation, nil without one.
-func (tx *Tx) evidenceOf(machine, instance, plan, operation string) (*dispatch.Observation, error) {
+func (tx *Tx) observationsAfter(machine string, basis int64) ([]dispatch.Observation, error) {
+	var out []dispatch.Observation
+	err := tx.together(observationsAfter(&out, machine, basis))
+	return out, err
+}
+
+// evidenceOf asks for the newest reading that an instance recorded as evidence for a plan or its operation.
+func evidenceOf(to *[]dispatch.Observation, machine, instance, plan, operation string) ask {
 	if operation != "" {
-		return tx.oneObservation(` WHERE machine = $1 AND instance = $2 AND (plan = $3 OR operation = $4) AND revision > 0
-			ORDER BY basis DESC LIMIT 1`, machine, instance, plan, operation)
+		return into(to, scanObservation, selectObservation+` WHERE machine = $1 AND instance = $2 AND (plan = $3 OR operation = $4)
+			AND revision > 0 ORDER BY basis DESC LIMIT 1`, machine, instance, plan, operation)
 	}
-	return tx.oneObservation(` WHERE machine = $1 AND instance = $2 AND plan = $3 AND revision > 0
+	return into(to, scanObservation, selectObservation+` WHERE machine = $1 AND instance = $2 AND plan = $3 AND revision > 0
 		ORDER BY basis DESC LIMIT 1`, machine, instance, plan)
 }
 

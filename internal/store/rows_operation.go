@@ -27,8 +27,8 @@ func (tx *Tx) operation(id string) (dispatch.Operation, error) {
 }
 
 // oneOperation is the first operation of a query, nil when there is none.
-func (tx *Tx) oneOperation(where string, args ...any) (*dispatch.Operation, error) {
-	o, err := scanOperation(tx.row(selectOperation+where, args...).Scan)
+func (tx *Tx) oneOperation(query string, args ...any) (*dispatch.Operation, error) {
+	o, err := scanOperation(tx.row(query, args...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -38,14 +38,20 @@ func (tx *Tx) oneOperation(where string, args ...any) (*dispatch.Operation, erro
 	return &o, nil
 }
 
+const (
+	operationByPlan = selectOperation + ` WHERE plan = $1 ORDER BY revision LIMIT 1`
+	holderByMachine = selectOperation + ` WHERE machine = $1 AND id <> $2 AND state IN ` + holding + ` ORDER BY revision LIMIT 1`
+	attemptsOf      = selectAttempt + ` WHERE a.operation = $1 ORDER BY a.number`
+)
+
 // operationOf is the plan's operation, nil before its commitment.
 func (tx *Tx) operationOf(plan string) (*dispatch.Operation, error) {
-	return tx.oneOperation(` WHERE plan = $1 ORDER BY revision LIMIT 1`, plan)
+	return tx.oneOperation(operationByPlan, plan)
 }
 
 // holderOf is an operation that holds the machine's scope, other than the named one; nil when there is none.
 func (tx *Tx) holderOf(machine, other string) (*dispatch.Operation, error) {
-	return tx.oneOperation(` WHERE machine = $1 AND id <> $2 AND state IN `+holding+` ORDER BY revision LIMIT 1`, machine, other)
+	return tx.oneOperation(holderByMachine, machine, other)
 }
 
 // heldSince are the machine's operations that hold its scope or ended after the revision.
@@ -99,7 +105,7 @@ func scanAttempt(scan func(...any) error) (dispatch.Attempt, error) {
 
 // attempts are an operation's, in order.
 func (tx *Tx) attempts(operation string) ([]dispatch.Attempt, error) {
-	return list(tx, scanAttempt, selectAttempt+` WHERE a.operation = $1 ORDER BY a.number`, operation)
+	return list(tx, scanAttempt, attemptsOf, operation)
 }
 
 // attemptByToken is the machine's attempt that a transaction with this token recorded, nil when there is none.

@@ -14,6 +14,8 @@ type planRow struct {
 const selectPlan = `SELECT content, content_hash, state, cancelled_revision, revoked_revision, expired_revision, operation
 	FROM plans`
 
+const planByID = selectPlan + ` WHERE id = $1`
+
 func scanPlan(scan func(...any) error) (planRow, error) {
 	var p planRow
 	s := &p.Standing
@@ -22,7 +24,7 @@ func scanPlan(scan func(...any) error) (planRow, error) {
 }
 
 func (tx *Tx) plan(id string) (planRow, error) {
-	p, err := scanPlan(tx.row(selectPlan+` WHERE id = $1`, id).Scan)
+	p, err := scanPlan(tx.row(planByID, id).Scan)
 	return p, found(err, "plan", id)
 }
 
@@ -56,6 +58,9 @@ const selectApproval = `SELECT a.id, a.plan, a.plan_revision, a.approver, a.role
 	a.break_glass, a.assurance, a.revoked_revision, COALESCE(i.revoked_revision, 1), COALESCE(i.revision, 0)
 	FROM approvals a LEFT JOIN identities i ON i.name = a.approver`
 
+// approvalsOf are a plan's, oldest first.
+const approvalsOf = selectApproval + ` WHERE a.plan = $1 ORDER BY a.revision`
+
 func scanApproval(scan func(...any) error) (approvalRow, error) {
 	var a approvalRow
 	var revoked int64
@@ -67,7 +72,7 @@ func scanApproval(scan func(...any) error) (approvalRow, error) {
 
 // approvals are a plan's, oldest first, with what the identities table says of the approvers now.
 func (tx *Tx) approvals(plan string) ([]approvalRow, error) {
-	return list(tx, scanApproval, selectApproval+` WHERE a.plan = $1 ORDER BY a.revision`, plan)
+	return list(tx, scanApproval, approvalsOf, plan)
 }
 
 func plainApprovals(rows []approvalRow) []dispatch.Approval {

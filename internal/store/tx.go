@@ -312,6 +312,58 @@ func all[T any](rows cursor, one func(scan func(dest ...any) error) (T, error)) 
 	return out, rows.Err()
 }
 
+// ask is a query that is asked together with others, and what takes each of its rows.
+type ask struct {
+	query string
+	args  []any
+	row   func(scan func(dest ...any) error) error
+}
+
+// into asks for rows and appends them to what to points at.
+func into[T any](to *[]T, one func(scan func(dest ...any) error) (T, error), query string, args ...any) ask {
+	return ask{query: query, args: args, row: func(scan func(dest ...any) error) error {
+		v, err := one(scan)
+		if err == nil {
+			*to = append(*to, v)
+		}
+		return err
+	}}
+}
+
+// first is the first of a list, nil when it is empty.
+func first[T any](list []T) *T {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
+}
+
+// together runs queries none of which needs another's answer, one after the other.
+func (tx *Tx) together(asks ...ask) error {
+	for _, a := range asks {
+		if tx.conn.pipe == nil {
+			_, err := list(tx, func(scan func(...any) error) (struct{}, error) { return struct{}{}, a.row(scan) }, a.query, a.args...)
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		bound, err := bind(a.args)
+		if err != nil {
+			return tx.note(err)
+		}
+		tx.conn.pipe.later(a.query, bound, func(c *pgCursor) error {
+			for c.Next() {
+				if err := a.row(c.Scan); err != nil {
+					return err
+				}
+			}
+			return c.Close()
+		})
+	}
+	return tx.flush()
+}
+
 // list is query and all in one.
 func list[T any](tx *Tx, one func(scan func(dest ...any) error) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := tx.query(query, args...)
