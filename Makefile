@@ -39,10 +39,10 @@ demo: ensure build
 
 # Every row of the dispatch contract, on both stores and over both kinds of links. Network namespaces need root; without it
 # their rows are skipped, and the run says that it is no evidence. The evidence stays in OUT.
-drill: OUT ?= $(shell mktemp -d)/evidence
 drill: ensure build
-	bin/clew lab drill run --store sqlite,postgres --net userland,netns --out $(OUT)
-	bin/clew lab drill verify $(OUT)
+	out=$${OUT:-$$(mktemp -d)/evidence}; \
+	bin/clew lab drill run --store sqlite,postgres --net userland,netns --out "$$out"; \
+	bin/clew lab drill verify "$$out"
 
 # The linters contain what "go vet" checks, hence -vet=off. At most two packages at once: several start servers.
 test: TARGETS = darwin/arm64

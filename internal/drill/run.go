@@ -246,6 +246,9 @@ func (r *run) playAll(ctx context.Context, groups []group) {
 			continue // its net is not offered, and its cells are skipped
 		}
 		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break // the cells that did not run are missing, and the run says so
+		}
 		wg.Go(func() {
 			defer func() { <-slots }()
 			if err := r.playGroup(ctx, g); err != nil {
