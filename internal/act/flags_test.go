@@ -50,7 +50,7 @@ func unknownFlags(r *act.Recogniser, text string) (faults []string, flags int) {
 var optionalValues = []string{"--dry-run", "--validate", "--cascade"}
 
 func TestTheToolsFlagsAreKnown(t *testing.T) {
-	for tool, least := range map[string]int{"kubectl": 600, "talosctl": 200} {
+	for tool, least := range map[string]int{"kubectl": 600, "talosctl": 200, "flux": 200, "helm": 200} {
 		b, err := os.ReadFile("testdata/flags/" + tool + ".txt")
 		if err != nil {
 			t.Fatal(err)

@@ -125,8 +125,8 @@ func ResolveKube(k Kubeconfig, o KubeOverrides, pod InCluster) (Place, error) {
 	} else {
 		at.Server = "" // it carries user information, or is no address
 	}
-	if o.Namespace != "" {
-		at.Namespace = o.Namespace
+	if isName(o.Namespace) {
+		at.Namespace = o.Namespace // what is no name leads nowhere, and a place is recorded
 	}
 	if at.Namespace == "" {
 		at.Namespace = defaultNamespace

@@ -42,13 +42,19 @@ func plantedLines(t testing.TB) []plantedLine {
 	return lines
 }
 
+// travels is everything that leaves the process: the record, the targets, the place and the interests.
+func travels(r act.Recognised) any {
+	kube, _ := act.ResolveKube(act.Kubeconfig{}, act.KubeOverridesOf(r), act.InCluster{})
+	talos, _ := act.ResolveTalos(act.Talosconfig{}, act.TalosOverridesOf(r))
+	return []any{r, kube, talos, r.WithPlace(kube), r.WithPlace(talos), act.Interests(r, kube, noon, 0), act.Interests(r, talos, noon, 0)}
+}
+
 // leaks lists the secrets of a line that a record has kept.
 func leaks(l plantedLine, r act.Recognised) []string {
-	b, err := json.Marshal(r)
+	b, err := json.Marshal(travels(r))
 	if err != nil {
 		return []string{err.Error()}
 	}
-	// What travels are the record, the targets, the place and the interests.
 	var found []string
 	for _, secret := range l.secrets {
 		quoted, _ := json.Marshal(secret)

@@ -53,7 +53,7 @@ func ResolveTalos(t Talosconfig, o TalosOverrides) (Place, error) {
 	if o.Context != "" {
 		name = o.Context
 	}
-	at := Place{Endpoints: slices.Clone(o.Endpoints), Nodes: slices.Clone(o.Nodes)}
+	at := Place{Endpoints: plainHosts(o.Endpoints), Nodes: plainHosts(o.Nodes)}
 	i := slices.IndexFunc(t.Contexts, func(c TalosContext) bool { return c.Name == name })
 	if i < 0 {
 		if o.Context != "" {
@@ -70,6 +70,17 @@ func ResolveTalos(t Talosconfig, o TalosOverrides) (Place, error) {
 		at.Nodes = slices.Clone(context.Nodes)
 	}
 	return at, nil
+}
+
+// plainHosts keeps what is a host and nothing else: a place is recorded.
+func plainHosts(list []string) []string {
+	var out []string
+	for _, h := range list {
+		if plain, ok := plainHost(h); ok {
+			out = append(out, plain)
+		}
+	}
+	return out
 }
 
 // TalosOverridesOf takes the overrides from what a command line selected.
