@@ -17,6 +17,7 @@ var (
 	full  = flag.Bool("full", false, "measure at full size, which takes many minutes; without it, a smoke test of the measuring")
 	write = flag.String("write", "", "write the report to this file")
 	times = flag.Int("operations", 0, "measure so many operations; 0 is what the size says")
+	long  = flag.Int("entries", 0, "the long past has so many entries; 0 is what the size says")
 )
 
 // size is how much is measured.
@@ -51,6 +52,9 @@ func TestMeasure(t *testing.T) {
 	if *times > 0 {
 		sz.operations = *times
 	}
+	if *long > 0 {
+		sz.long, sz.middle = *long, *long/10
+	}
 	r := newReport(t, sz)
 	for _, engine := range storetest.Engines(t) {
 		t.Run(string(engine), func(t *testing.T) {
@@ -72,18 +76,18 @@ func TestMeasure(t *testing.T) {
 func measureOperations(t *testing.T, r *report, engine config.Engine, sz size) {
 	bare, list := record(t, engine, sz.machines, sz.operations)
 	r.floor(engine, floor(bare, sz.floors))
-	short, long := newDesk(t, engine, sz.machines), newDesk(t, engine, sz.machines)
-	short.fill(sz.short)
-	long.fill(sz.middle)
-	middle := long.verified()
-	long.fill(sz.long)
-	r.verify(engine, middle, long.verified())
+	brief, old := newDesk(t, engine, sz.machines), newDesk(t, engine, sz.machines)
+	brief.fill(sz.short)
+	old.fill(sz.middle)
+	middle := old.verified()
+	old.fill(sz.long)
+	r.verify(engine, middle, old.verified())
 	var samples []sample
 	for n, rec := range list {
 		var s sample
-		s.operation, s.commitAttempt = short.timed(n)
+		s.operation, s.commitAttempt = brief.timed(n)
 		s.bareOperation, s.bareCommitAttempt = rec.repeat(bare)
-		s.longOperation, s.longCommitAttempt = long.timed(n)
+		s.longOperation, s.longCommitAttempt = old.timed(n)
 		samples = append(samples, s)
 	}
 	r.operations(engine, samples, len(list[0].transactions))

@@ -103,12 +103,15 @@ func (r *report) fleet(e config.Engine, took time.Duration) {
 		took, ideal, 1.3)
 }
 
+// secondsPerMillion is how long verifying a million entries may take.
+const secondsPerMillion = 20
+
 func (r *report) verify(e config.Engine, middle, long verification) {
 	name := engineNames[e]
 	r.rows = append(r.rows, row{
 		what:   fmt.Sprintf("`clew verify` over %s entries", count(int(long.entries))),
 		engine: name, measured: fmt.Sprintf("%s (%s of processor time)", short(long.took), short(long.user)), floor: "",
-		value: long.took.Seconds(), bound: 20, unit: " s",
+		value: long.took.Seconds(), bound: secondsPerMillion * float64(long.entries) / 1e6, unit: " s",
 	})
 	r.rows = append(r.rows, row{
 		what:   fmt.Sprintf("Its memory, against that over %s entries", count(int(middle.entries))),
@@ -147,7 +150,7 @@ func (r *report) text() string {
 		if row.value > row.bound {
 			held = "**no**"
 		}
-		line("| %s | %s | %s | %s | %.2f%s | %g%s | %s |", row.what, row.engine, row.measured, row.floor, row.value, row.unit, row.bound, row.unit, held)
+		line("| %s | %s | %s | %s | %.2f%s | %.3g%s | %s |", row.what, row.engine, row.measured, row.floor, row.value, row.unit, row.bound, row.unit, held)
 	}
 	line("\n%s\n", explanation)
 	line("| Engine | What | Median | p90 | p99 |\n| --- | --- | --- | --- | --- |")
