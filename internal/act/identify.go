@@ -90,9 +90,10 @@ func identifyBy(f Facts, programs []Program, ancestor *Process, program Program,
 	}
 	if p, values, ok := byVariable(f, programs); ok {
 		// An agent that another one started has inherited a variable that is not its own.
-		own := p.Kind == Pipeline || ancestor == nil || program.Name == p.Name
+		id := digestID(p.Name, values...)
+		own := p.Kind == Pipeline || ancestor == nil || program.Name == p.Name && !ofOuter(f, p, *ancestor, id)
 		if own {
-			return Identified{ID: digestID(p.Name, values...), Kind: p.Kind, Source: sourceOf(p), Program: p.Name}
+			return Identified{ID: id, Kind: p.Kind, Source: sourceOf(p), Program: p.Name}
 		}
 	}
 	if ancestor != nil {
@@ -121,6 +122,20 @@ func bySign(f Facts, programs []Program) (Program, bool) {
 		}
 	}
 	return Program{}, false
+}
+
+// ofOuter says whether an id is known to be that of another process of the same agent further out, from which the nearer
+// one has inherited the variable.
+func ofOuter(f Facts, p Program, nearest Process, id string) bool {
+	beyond := false
+	for i := range f.Ancestors {
+		if beyond && p.runs(f.Ancestors[i]) {
+			outer := outermost(f.Ancestors, i, p)
+			return f.Known[processID(f, p.Name, *outer)] == id
+		}
+		beyond = beyond || f.Ancestors[i].PID == nearest.PID
+	}
+	return false
 }
 
 func sourceOf(p Program) IDSource {

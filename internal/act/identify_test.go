@@ -100,6 +100,22 @@ func TestAnInheritedVariableIsNotAnAgentsOwn(t *testing.T) {
 	}
 }
 
+func TestANestedAgentOfTheSameKindIsItsOwnSession(t *testing.T) {
+	env := map[string]string{"CODEX_THREAD_ID": "outer"}
+	outer := identify(in(401, env, bash(401, 401), codex, shell))
+	inner := codex
+	inner.PID, inner.Start = 450, "990"
+	f := in(460, env, bash(460, 460), inner, bash(401, 401), codex, shell)
+	f.Known = map[string]string{outer.Aliases[0]: outer.ID}
+	if got := identify(f); got.ID == outer.ID || got.Source != act.FromAncestor || got.Program != "codex" {
+		t.Errorf("with the outer one's variable: %+v", got)
+	}
+	f.Env = map[string]string{"CODEX_THREAD_ID": "inner"}
+	if got := identify(f); got.ID == outer.ID || got.Source != act.FromAgent {
+		t.Errorf("with its own variable: %+v", got)
+	}
+}
+
 func TestSixPanesOfTmuxAreSixSessions(t *testing.T) {
 	tmux := act.Process{PID: 600, Start: "1000", Session: 600, User: "alice", Exe: "/usr/bin/tmux"}
 	seen := map[string]bool{}
