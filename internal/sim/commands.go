@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"time"
 
@@ -14,6 +15,7 @@ type command struct {
 	least, most int // words after its name
 	options     []string
 	do          func(s *Sim, a args) (string, error)
+	quiet       bool // it writes nothing to the store, or says itself when it does
 }
 
 // commands is everything that can happen, by name. Scripts type these, and random histories consist of them.
@@ -21,8 +23,12 @@ var commands map[string]command
 
 func init() {
 	commands = map[string]command{}
-	for _, group := range []map[string]command{peopleCommands, processCommands, requestCommands, directCommands, worldCommands, recoveryCommands} {
+	for _, group := range []map[string]command{peopleCommands, processCommands, directCommands, recoveryCommands} {
+		maps.Copy(commands, group)
+	}
+	for _, group := range []map[string]command{requestCommands, worldCommands} {
 		for name, c := range group {
+			c.quiet = true
 			commands[name] = c
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // rules stands between what is asked and what is recorded. Nothing is ever sent by them.
 var directCommands = map[string]command{
 	// read PROCESS MACHINE [for=evidence] [plan=] [op=] [via=ENDPOINT]
-	"read": {2, 2, []string{"for", "plan", "op", "via"}, read},
+	"read": {least: 2, most: 2, options: []string{"for", "plan", "op", "via"}, do: read},
 	// commit PROCESS PLAN
-	"commit": {2, 2, nil, func(s *Sim, a args) (string, error) {
+	"commit": {least: 2, most: 2, do: func(s *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err != nil {
 			return "", err
@@ -37,7 +37,7 @@ var directCommands = map[string]command{
 		return "ok", err
 	}},
 	// attempt PROCESS OPERATION [gen=]
-	"attempt": {2, 2, []string{"gen"}, byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
+	"attempt": {least: 2, most: 2, options: []string{"gen"}, do: byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
 		plan, _ := p.s.plan(op.Plan)
 		_, err := p.store().Attempt(ctx, dispatch.AttemptRequest{
 			Operation: op.ID, By: by, Request: requestOf(plan), Token: store.NewToken(), RemoteAddr: plan.Address + ":50000", Host: hostFacts(p.host),
@@ -45,25 +45,25 @@ var directCommands = map[string]command{
 		return err
 	})},
 	// finish PROCESS OPERATION [gen=] [back=0]: by the newest reading, or one that many before it
-	"finish": {2, 2, []string{"gen", "back"}, byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
+	"finish": {least: 2, most: 2, options: []string{"gen", "back"}, do: byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
 		_, err := p.store().Finish(ctx, op.ID, by, p.s.basis(op.Machine, a.number("back", 0)))
 		return err
 	})},
 	// classify PROCESS OPERATION [gen=] [back=0]
-	"classify": {2, 2, []string{"gen", "back"}, byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
+	"classify": {least: 2, most: 2, options: []string{"gen", "back"}, do: byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
 		_, err := p.store().Classify(ctx, op.ID, by, p.s.basis(op.Machine, a.number("back", 0)))
 		return err
 	})},
-	"overdue": {2, 2, []string{"gen"}, byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, _ args) error {
+	"overdue": {least: 2, most: 2, options: []string{"gen"}, do: byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, _ args) error {
 		_, err := p.store().Overdue(ctx, op.ID, by)
 		return err
 	})},
-	"late-reject": {2, 2, []string{"gen"}, byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, _ args) error {
+	"late-reject": {least: 2, most: 2, options: []string{"gen"}, do: byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, _ args) error {
 		_, err := p.store().LateReject(ctx, op.ID, by)
 		return err
 	})},
 	// cancel-operation PROCESS OPERATION [judge=ada]
-	"cancel-operation": {2, 2, []string{"gen", "judge"}, byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
+	"cancel-operation": {least: 2, most: 2, options: []string{"gen", "judge"}, do: byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
 		if name := a.text("judge", ""); name != "" {
 			decider := actor(name, store.RoleRecoveryAdmin)
 			_, err := p.store().CancelOperation(ctx, op.ID, by, &decider, "decided")
@@ -73,7 +73,7 @@ var directCommands = map[string]command{
 		return err
 	})},
 	// respond PROCESS OPERATION accepted|rejected|inconclusive [attempt=]
-	"respond": {3, 3, []string{"gen", "attempt"}, byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
+	"respond": {least: 3, most: 3, options: []string{"gen", "attempt"}, do: byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
 		class := dispatch.ResponseClass(a.words[2])
 		n := a.number("attempt", len(p.s.attempts(op)))
 		if err := p.s.honest(op, n, class); err != nil {
@@ -83,7 +83,7 @@ var directCommands = map[string]command{
 		return err
 	})},
 	// not-sent PROCESS OPERATION [attempt=]
-	"not-sent": {2, 2, []string{"gen", "attempt"}, byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
+	"not-sent": {least: 2, most: 2, options: []string{"gen", "attempt"}, do: byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, a args) error {
 		n := a.number("attempt", len(p.s.attempts(op)))
 		if p.s.flew(op, n) != nil {
 			return misuse("it left")
@@ -92,13 +92,13 @@ var directCommands = map[string]command{
 		return err
 	})},
 	// account PROCESS OPERATION evidence|decision [attempt=] [back=0]
-	"account": {3, 3, []string{"gen", "attempt", "back"}, byOwner(account)},
+	"account": {least: 3, most: 3, options: []string{"gen", "attempt", "back"}, do: byOwner(account)},
 	// take-over PROCESS OPERATION [gen=]
-	"take-over": {2, 2, []string{"gen"}, byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, _ args) error {
+	"take-over": {least: 2, most: 2, options: []string{"gen"}, do: byOwner(func(ctx context.Context, p *proc, op dispatch.Operation, by dispatch.Owner, _ args) error {
 		_, err := p.store().TakeOver(ctx, op.ID, by.Generation, p.id, "an operator says so")
 		return err
 	})},
-	"verify": {0, 0, nil, verify},
+	"verify": {do: verify},
 }
 
 // owner is a process as the first owner of an operation.

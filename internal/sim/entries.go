@@ -7,30 +7,32 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clewops/clew/internal/config"
 	"github.com/clewops/clew/internal/dispatch"
 	"github.com/clewops/clew/internal/ledger"
 )
 
 // reader reads the entries of a store as they come, past the store's own code.
 type reader struct {
-	db    *sql.DB
-	query string
+	after *sql.Stmt
 	last  int64 // how far it has read
 }
 
-func newReader(p *Place) *reader {
+// prepareReader prepares what readers of the place ask.
+func (p *Place) prepareReader() (err error) {
 	at, param := p.order(), "$1"
-	if at == "rowid" {
+	if p.location.Engine == config.SQLite {
 		param = "?1"
 	}
-	return &reader{db: p.db, query: fmt.Sprintf(`SELECT %s, scope_kind, scope_id, revision, kind, at, actor, body FROM entries
-		WHERE %s > %s ORDER BY %s`, at, at, param, at)}
+	p.after, err = p.db.Prepare(fmt.Sprintf(`SELECT %s, scope_kind, scope_id, revision, kind, at, actor, body FROM entries
+		WHERE %s > %s ORDER BY %s`, at, at, param, at))
+	return err
 }
 
 // next are the entries that were committed since the last call. What one step wrote is put into the order that a
 // Follower wants: machines' entries rest on those of other scopes.
 func (r *reader) next() ([]ledger.Entry, error) {
-	rows, err := r.db.Query(r.query, r.last)
+	rows, err := r.after.Query(r.last)
 	if err != nil {
 		return nil, err
 	}

@@ -96,21 +96,25 @@ func (w *walk) planOne() string {
 	}
 	line += w.maybe(25, " attempts="+w.oneOf("1", "3")) + w.maybe(15, " approvals=2") + w.maybe(15, " age="+w.oneOf("5s", "1m")) +
 		w.maybe(15, " expires="+w.oneOf("5s", "1m")) + w.maybe(25, " via=10.5.9.9")
-	if w.chance(85) {
-		name := fmt.Sprintf("p%d", len(w.order["p"])+1)
-		w.later("approve " + name + " " + approver)
-		if w.chance(20) {
-			w.later("approve " + name + " " + second)
-		}
+	if w.chance(90) {
+		w.carryOut(fmt.Sprintf("p%d", len(w.order["p"])+1))
 	}
 	return line
 }
 
 // carryOut has a plan approved and dispatched, sometimes by two processes at once.
 func (w *walk) carryOut(plan string) {
-	w.later("approve " + plan + " " + w.oneOf(approver, approver, second))
+	approve := func(by string) func() string {
+		return func() string {
+			if w.ids[plan] == "" {
+				return "" // it was refused
+			}
+			return "approve " + plan + " " + by
+		}
+	}
+	w.queue = append(w.queue, approve(w.oneOf(approver, approver, second)))
 	if w.chance(20) {
-		w.later("approve " + plan + " " + second)
+		w.queue = append(w.queue, approve(second))
 	}
 	for range w.rng.IntN(3) {
 		w.queue = append(w.queue, func() string {
@@ -128,7 +132,7 @@ func (w *walk) carryOut(plan string) {
 func (w *walk) carry(p *proc, plan string) string {
 	got, rec := w.plan(w.ids[plan])
 	switch {
-	case rec == nil:
+	case rec == nil || rec.Standings[got.ID].State == dispatch.PlanProposed && w.chance(90):
 		return ""
 	case got.Kind == dispatch.KindAdopt:
 		return fmt.Sprintf("adopt %s %s", p.name, plan)
@@ -164,7 +168,7 @@ func (w *walk) adoptOne() string {
 		return ""
 	}
 	if got, _ := w.plan(w.ids[plan]); got.Kind != dispatch.KindAdopt {
-		w.later(fmt.Sprintf("approve p%d %s", len(w.order["p"])+1, approver))
+		w.carryOut(fmt.Sprintf("p%d", len(w.order["p"])+1))
 		return fmt.Sprintf("plan %s c0 kind=adopt", w.machine())
 	}
 	return fmt.Sprintf("adopt %s %s", p.name, plan)

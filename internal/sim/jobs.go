@@ -13,7 +13,7 @@ import (
 // processCommands start and end processes, and give them what executors do: real executors, step by step.
 var processCommands = map[string]command{
 	// start PROCESS [HOST]
-	"start": {1, 2, nil, func(s *Sim, a args) (string, error) {
+	"start": {least: 1, most: 2, do: func(s *Sim, a args) (string, error) {
 		if _, err := a.proc(0); err == nil {
 			return "", misuse("%s was started before", a.words[0])
 		}
@@ -33,19 +33,19 @@ var processCommands = map[string]command{
 		return "started", nil
 	}},
 	// dispatch PROCESS PLAN [wait=30s]
-	"dispatch": {2, 2, []string{"wait"}, func(s *Sim, a args) (string, error) {
+	"dispatch": {least: 2, most: 2, options: []string{"wait"}, do: func(s *Sim, a args) (string, error) {
 		return job(s, a, func(ctx context.Context, p *proc, id string) (executor.Result, error) {
 			return p.ex.Dispatch(ctx, id, a.duration("wait", 0))
 		})
 	}},
 	// adopt PROCESS PLAN
-	"adopt": {2, 2, nil, func(s *Sim, a args) (string, error) {
+	"adopt": {least: 2, most: 2, do: func(s *Sim, a args) (string, error) {
 		return job(s, a, func(ctx context.Context, p *proc, id string) (executor.Result, error) {
 			return p.ex.Adopt(ctx, &steps{p}, id)
 		})
 	}},
 	// settle PROCESS OPERATION [wait=30s] [retry=] [takeover=] [judge=ada] [route-gone=]
-	"settle": {2, 2, []string{"wait", "retry", "takeover", "judge", "route-gone"}, func(s *Sim, a args) (string, error) {
+	"settle": {least: 2, most: 2, options: []string{"wait", "retry", "takeover", "judge", "route-gone"}, do: func(s *Sim, a args) (string, error) {
 		o := executor.SettleOptions{Wait: a.duration("wait", 0), Retry: a.has("retry"), Takeover: a.has("takeover")}
 		if name := a.text("judge", ""); name != "" {
 			o.Judge = &executor.Judge{Who: actor(name, store.RoleRecoveryAdmin), Reason: "looked at it", RouteGone: a.text("route-gone", "")}
@@ -55,7 +55,7 @@ var processCommands = map[string]command{
 		})
 	}},
 	// recover PROCESS: takes over what stopped processes owned
-	"recover": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"recover": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		p, err := a.idle(0)
 		if err != nil {
 			return "", err
@@ -70,7 +70,7 @@ var processCommands = map[string]command{
 		return p.where(), nil
 	}},
 	// step PROCESS [TIMES]
-	"step": {1, 2, nil, func(s *Sim, a args) (string, error) {
+	"step": {quiet: true, least: 1, most: 2, do: func(s *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err != nil {
 			return "", err
@@ -84,7 +84,7 @@ var processCommands = map[string]command{
 		return s.steps1(p, times)
 	}},
 	// crash PROCESS: it is killed, whatever it does
-	"crash": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"crash": {least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err != nil {
 			return "", err
@@ -92,7 +92,7 @@ var processCommands = map[string]command{
 		return "crashed", p.crash()
 	}},
 	// end PROCESS: it ends in order, and says so
-	"end": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"end": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		p, err := a.idle(0)
 		if err != nil {
 			return "", err
@@ -102,14 +102,14 @@ var processCommands = map[string]command{
 		}
 		return "ended", p.crash()
 	}},
-	"suspend": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"suspend": {quiet: true, least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err == nil {
 			p.stopped = true
 		}
 		return "suspended", err
 	}},
-	"resume": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"resume": {quiet: true, least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err == nil {
 			p.stopped = false
@@ -117,7 +117,7 @@ var processCommands = map[string]command{
 		return "resumed", err
 	}},
 	// lose PROCESS kept|gone: the next COMMIT of the process is lost, after it took effect or before
-	"lose": {2, 2, nil, func(_ *Sim, a args) (string, error) {
+	"lose": {quiet: true, least: 2, most: 2, do: func(_ *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err != nil {
 			return "", err
@@ -129,7 +129,7 @@ var processCommands = map[string]command{
 		return "ok", nil
 	}},
 	// fail PROCESS: its next call to the store fails
-	"fail": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"fail": {quiet: true, least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err == nil {
 			p.fault = failing
@@ -183,7 +183,6 @@ func (s *Sim) steps1(p *proc, times int) (string, error) {
 			s.pass(tick)
 		}
 		p.step()
-		s.wrote = true
 		if err := s.judge(); err != nil {
 			return "", err
 		}

@@ -63,7 +63,7 @@ func (s *Sim) before(e ledger.Entry) moment {
 		m.plans[id] = st.State
 	}
 	if rec.Machine != nil {
-		m.baseline = rec.Machine.BaselineRevision
+		m.baseline, m.drift = rec.Machine.BaselineRevision, rec.Machine.Drift != nil
 	}
 	return m
 }
@@ -73,6 +73,30 @@ type moment struct {
 	states   map[string]dispatch.State
 	plans    map[string]dispatch.PlanState
 	baseline int64
+	drift    bool
+}
+
+// tell says what an entry records that moves no state.
+func (s *Sim) tell(e ledger.Entry, rec *dispatch.Records) {
+	switch e.Kind {
+	case dispatch.EntryAccounted, dispatch.EntryResponse:
+		for k, a := range rec.Attempts {
+			if x := a.Accounting; x != nil && x.Revision == e.Revision {
+				s.moves(fmt.Sprintf("%s/%d", s.names[k.Operation], k.Number), "accounted for: "+string(x.Kind))
+			}
+			if x := a.Response; x != nil && x.Revision == e.Revision {
+				s.moves(fmt.Sprintf("%s/%d", s.names[k.Operation], k.Number), "answered: "+string(x.Class))
+			}
+		}
+	case dispatch.EntryClassified:
+		for id, op := range rec.Operations {
+			if op.Retry != nil && op.Retry.Revision == e.Revision {
+				s.moves(s.names[id], "safe to retry")
+			}
+		}
+	case dispatch.EntryTakenOver, dispatch.EntryAlert, dispatch.EntryVersionMoved:
+		s.moves(s.names[e.Scope.ID], e.Kind)
+	}
 }
 
 // note names what an entry brings, tells of what it moves, and compares that with the world.
@@ -95,6 +119,10 @@ func (s *Sim) note(e ledger.Entry, before moment) {
 		if op.State.Terminal() && !s.rereading {
 			s.ended(op)
 		}
+	}
+	s.tell(e, rec)
+	if m := rec.Machine; m != nil && before.drift != (m.Drift != nil) {
+		s.moves(s.names[m.ID], map[bool]string{true: "drifts", false: "drifts no more"}[m.Drift != nil])
 	}
 	if m := rec.Machine; m != nil && !s.rereading && before.baseline != 0 && m.BaselineRevision != before.baseline {
 		s.applied(*m, rec)

@@ -12,9 +12,9 @@ import (
 // peopleCommands are what people decide, beside what they have executors do.
 var peopleCommands = map[string]command{
 	// plan MACHINE CONFIG
-	"plan": {2, 2, []string{"by", "approvals", "attempts", "age", "expires", "rollout", "kind", "verify", "via", "self"}, plan},
+	"plan": {least: 2, most: 2, options: []string{"by", "approvals", "attempts", "age", "expires", "rollout", "kind", "verify", "via", "self"}, do: plan},
 	// approve PLAN PERSON
-	"approve": {2, 2, []string{"break-glass"}, func(s *Sim, a args) (string, error) {
+	"approve": {least: 2, most: 2, options: []string{"break-glass"}, do: func(s *Sim, a args) (string, error) {
 		id, err := a.record(0)
 		if err != nil {
 			return "", err
@@ -23,7 +23,7 @@ var peopleCommands = map[string]command{
 		return string(st.State), err
 	}},
 	// revoke PLAN [PERSON]: all approvals of the plan, or the person's
-	"revoke": {1, 2, nil, func(s *Sim, a args) (string, error) {
+	"revoke": {least: 1, most: 2, do: func(s *Sim, a args) (string, error) {
 		id, err := a.record(0)
 		if err != nil {
 			return "", err
@@ -47,26 +47,26 @@ var peopleCommands = map[string]command{
 		return "revoked", s.store(home).RevokeApproval(background(), who(admin), id, "no more")
 	}},
 	// revoke-identity PERSON
-	"revoke-identity": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"revoke-identity": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		_, err := s.store(home).RevokeIdentity(background(), who(admin), a.words[0], "left")
 		return "revoked", err
 	}},
-	"record-revocations": {0, 0, nil, func(s *Sim, _ args) (string, error) {
+	"record-revocations": {do: func(s *Sim, _ args) (string, error) {
 		n, err := s.store(home).RecordRevocations(background())
 		return strconv.Itoa(n) + " plans", err
 	}},
-	"record-expiries": {0, 0, nil, func(s *Sim, _ args) (string, error) {
+	"record-expiries": {do: func(s *Sim, _ args) (string, error) {
 		n, err := s.store(home).ExpirePlans(background())
 		return strconv.Itoa(n) + " plans", err
 	}},
-	"cancel": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"cancel": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		id, err := a.record(0)
 		if err != nil {
 			return "", err
 		}
 		return "ok", s.store(home).CancelPlan(background(), who(author), id, "not any more")
 	}},
-	"freeze": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"freeze": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		id, err := a.machine(0)
 		if err != nil {
 			return "", err
@@ -74,7 +74,7 @@ var peopleCommands = map[string]command{
 		_, err = s.store(home).Freeze(background(), who(author), id, "stop")
 		return "frozen", err
 	}},
-	"unfreeze": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"unfreeze": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		id, err := a.machine(0)
 		if err != nil {
 			return "", err
@@ -83,21 +83,21 @@ var peopleCommands = map[string]command{
 		return "unfrozen", err
 	}},
 	// assign MACHINE: gives the machine one address more, or takes it away again
-	"assign": {1, 1, nil, assign},
+	"assign": {least: 1, most: 1, do: assign},
 	// open ROLLOUT
-	"open": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"open": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		_, err := s.store(home).OpenRollout(background(), who(admin), a.words[0], "looked at")
 		return "open", err
 	}},
 	// attest PROCESS: a person vouches that it has ended, rightly or not
-	"attest": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"attest": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		p, err := a.proc(0)
 		if err != nil {
 			return "", err
 		}
 		return "attested", s.store(home).AttestInstance(background(), who(admin), p.id, "looked at the screen")
 	}},
-	"anchor": {0, 0, nil, func(s *Sim, _ args) (string, error) {
+	"anchor": {do: func(s *Sim, _ args) (string, error) {
 		_, err := s.store(home).Anchor(background())
 		return "ok", err
 	}},

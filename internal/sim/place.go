@@ -27,7 +27,8 @@ type Place struct {
 	dirs     map[string]string // state directory of each host
 	without  dispatch.Without
 	clock    time.Time
-	db       *sql.DB // past the stores: reads entries, takes and puts back snapshots, and sets PostgreSQL's clock
+	db       *sql.DB   // past the stores: reads entries, takes and puts back snapshots, and sets PostgreSQL's clock
+	after    *sql.Stmt // the entries after a place in their order
 	pushed   time.Time
 
 	stores  map[string]*store.Store // by host
@@ -110,7 +111,7 @@ func (p *Place) open(without dispatch.Without) (err error) {
 	if p.begins, err = p.snapshot(); err != nil {
 		return err
 	}
-	return p.keepHeads()
+	return errors.Join(p.keepHeads(), p.prepareReader())
 }
 
 // ownClock gives the database a clock that is set from here. A function of this name in a schema that is searched before
@@ -231,6 +232,9 @@ func (p *Place) Close() error {
 		if s := p.stores[h]; s != nil {
 			errs = append(errs, s.Close(context.Background()))
 		}
+	}
+	if p.after != nil {
+		errs = append(errs, p.after.Close())
 	}
 	if p.db != nil {
 		errs = append(errs, p.db.Close())

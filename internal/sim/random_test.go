@@ -15,6 +15,7 @@ import (
 
 var (
 	scale = flag.Float64("scale", 0.1, "how much of the full number of random histories to run")
+	first = flag.Uint64("first", 0, "the first seed of random histories")
 	seed  = flag.Int64("seed", -1, "run the random history of this seed alone, and show it")
 )
 
@@ -64,8 +65,8 @@ func eachSeed(t *testing.T, engine config.Engine, without dispatch.Without, n ui
 		p := newPlace(t, engine, without)
 		wg.Go(func() {
 			for !enough.Load() {
-				seed := next.Add(1) - 1
-				if seed >= n {
+				seed := *first + next.Add(1) - 1
+				if seed >= *first+n {
 					return
 				}
 				s, err := Random(p, seed)

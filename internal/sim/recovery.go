@@ -8,12 +8,12 @@ import (
 
 // recoveryCommands are a backup, its restore, and what people do about it.
 var recoveryCommands = map[string]command{
-	"snapshot": {0, 0, nil, func(s *Sim, _ args) (text string, err error) {
+	"snapshot": {do: func(s *Sim, _ args) (text string, err error) {
 		s.saved, err = s.place.snapshot()
 		return "taken", err
 	}},
 	// restore: the store shows again what it showed at the snapshot. Nobody who has it open is told.
-	"restore": {0, 0, nil, func(s *Sim, _ args) (string, error) {
+	"restore": {do: func(s *Sim, _ args) (string, error) {
 		if s.saved == "" {
 			return "", misuse("there is no snapshot")
 		}
@@ -31,11 +31,11 @@ var recoveryCommands = map[string]command{
 		return "restored", s.follows()
 	}},
 	// clock-step: a recovery-admin records that the clock was set
-	"clock-step": {0, 0, nil, func(s *Sim, _ args) (string, error) {
+	"clock-step": {do: func(s *Sim, _ args) (string, error) {
 		return "recorded", s.store(home).StepClock(background(), who(admin), "the clock was set")
 	}},
 	// enter: a recovery begins
-	"enter": {0, 0, nil, func(s *Sim, _ args) (string, error) {
+	"enter": {do: func(s *Sim, _ args) (string, error) {
 		_, err := s.store(home).EnterRecovery(background(), who(admin), "a restore")
 		if err == nil {
 			s.stale = false
@@ -43,7 +43,7 @@ var recoveryCommands = map[string]command{
 		return "entered", err
 	}},
 	// close PROCESS: the process takes over what was open, and marks every machine
-	"close": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"close": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err != nil {
 			return "", err
@@ -52,7 +52,7 @@ var recoveryCommands = map[string]command{
 		return strconv.Itoa(n) + " machines", err
 	}},
 	// mark MACHINE ready|blocked|unresolved
-	"mark": {2, 2, nil, func(s *Sim, a args) (string, error) {
+	"mark": {least: 2, most: 2, do: func(s *Sim, a args) (string, error) {
 		id, err := a.machine(0)
 		if err != nil {
 			return "", err
@@ -60,7 +60,7 @@ var recoveryCommands = map[string]command{
 		_, err = s.store(home).MarkMachine(background(), who(admin), id, dispatch.RecoveryMark(a.words[1]), dispatch.MinimumSettle, "looked at it")
 		return "marked", err
 	}},
-	"release": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"release": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		id, err := a.machine(0)
 		if err != nil {
 			return "", err
@@ -68,7 +68,7 @@ var recoveryCommands = map[string]command{
 		_, err = s.store(home).ReleaseMachine(background(), who(admin), id, "it is well")
 		return "released", err
 	}},
-	"leave": {0, 0, nil, func(s *Sim, _ args) (string, error) {
+	"leave": {do: func(s *Sim, _ args) (string, error) {
 		return "left", s.store(home).LeaveRecovery(background(), who(admin), "all done")
 	}},
 }

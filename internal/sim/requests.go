@@ -5,19 +5,19 @@ import "github.com/clewops/clew/internal/dispatch"
 // requestCommands are what becomes of a request that left.
 var requestCommands = map[string]command{
 	// deliver REQUEST: it lands; the answer reaches its sender, if that still listens
-	"deliver": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"deliver": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		return s.arrive(a, landed, &dispatch.Response{Class: dispatch.Accepted, Code: "OK"})
 	}},
 	// land REQUEST: it lands, and the answer is lost
-	"land": {1, 1, nil, func(s *Sim, a args) (string, error) { return s.arrive(a, landed, nil) }},
+	"land": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) { return s.arrive(a, landed, nil) }},
 	// reject REQUEST: the node refuses it
-	"reject": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"reject": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		return s.arrive(a, rejected, &dispatch.Response{Class: dispatch.RejectedDef, Code: "InvalidArgument"})
 	}},
 	// refuse REQUEST: the node refuses it, and the answer is lost
-	"refuse": {1, 1, nil, func(s *Sim, a args) (string, error) { return s.arrive(a, rejected, nil) }},
+	"refuse": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) { return s.arrive(a, rejected, nil) }},
 	// drop REQUEST: the network loses it
-	"drop": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"drop": {least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		f, err := a.pending(0)
 		if err == nil {
 			f.at = dropped
@@ -25,7 +25,7 @@ var requestCommands = map[string]command{
 		return "dropped", err
 	}},
 	// forward REQUEST: it leaves the sender's kernel, and is on its way where no abort reaches it
-	"forward": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"forward": {least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		f, err := a.pending(0)
 		if err == nil {
 			f.at = onTheWay
@@ -33,7 +33,7 @@ var requestCommands = map[string]command{
 		return "on the way", err
 	}},
 	// give-up PROCESS: its wait for the answer is over
-	"give-up": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"give-up": {least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err == nil {
 			p.gaveUp = true
@@ -41,7 +41,7 @@ var requestCommands = map[string]command{
 		return "ok", err
 	}},
 	// break PROCESS: the connection of its next send breaks before the first byte
-	"break": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"break": {least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		p, err := a.living(0)
 		if err == nil {
 			p.unsent = true

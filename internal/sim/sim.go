@@ -61,7 +61,7 @@ func New(p *Place) (*Sim, error) {
 
 // follows begins to read the entries from the first on.
 func (s *Sim) follows() error {
-	s.follow, s.reader = dispatch.NewFollower(s.problem), newReader(s.place)
+	s.follow, s.reader = dispatch.NewFollower(s.problem), &reader{after: s.place.after}
 	if s.names == nil {
 		s.ids, s.names, s.order, s.appeared = map[string]string{}, map[string]string{}, map[string][]string{}, map[string]int{}
 		for name, id := range s.place.names.machines {
@@ -170,7 +170,7 @@ func (s *Sim) command(line string) (string, error) {
 	if err := s.place.pushClock(); err != nil {
 		return "", err
 	}
-	s.wrote = true
+	s.wrote = s.wrote || !c.quiet
 	return c.do(s, a)
 }
 

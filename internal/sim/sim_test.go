@@ -19,6 +19,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 // place makes a place for histories that lasts as long as the test.
 func newPlace(t testing.TB, engine config.Engine, without dispatch.Without) *Place {
 	t.Helper()
+	//lint:ignore usetesting the store lies in memory
 	dir, err := os.MkdirTemp(memoryDir(), "clew-sim-")
 	if err != nil {
 		t.Fatal(err)

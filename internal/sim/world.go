@@ -10,7 +10,7 @@ import (
 // worldCommands are what nodes, hosts and clocks do by themselves, and what others do to nodes.
 var worldCommands = map[string]command{
 	// edit MACHINE CONFIG: somebody applies a configuration past this program
-	"edit": {2, 2, nil, func(_ *Sim, a args) (string, error) {
+	"edit": {least: 2, most: 2, do: func(_ *Sim, a args) (string, error) {
 		n, err := a.node(0)
 		if err == nil {
 			n.runs(digestOf(a.words[1]))
@@ -18,7 +18,7 @@ var worldCommands = map[string]command{
 		return "runs " + a.words[1], err
 	}},
 	// stage MACHINE CONFIG: the same, for the next boot
-	"stage": {2, 2, nil, func(_ *Sim, a args) (string, error) {
+	"stage": {least: 2, most: 2, do: func(_ *Sim, a args) (string, error) {
 		n, err := a.node(0)
 		if err == nil {
 			n.reading.Persistent.Digest, n.reading.Persistent.Present = digestOf(a.words[1]), true
@@ -27,7 +27,7 @@ var worldCommands = map[string]command{
 		return "staged", err
 	}},
 	// boot MACHINE
-	"boot": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"boot": {least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		n, err := a.node(0)
 		if err != nil {
 			return "", err
@@ -42,21 +42,21 @@ var worldCommands = map[string]command{
 		return "booted", nil
 	}},
 	// shows MACHINE STAGE: e.g. rebooting, running
-	"shows": {2, 2, nil, func(_ *Sim, a args) (string, error) {
+	"shows": {least: 2, most: 2, do: func(_ *Sim, a args) (string, error) {
 		n, err := a.node(0)
 		if err == nil {
 			n.reading.Stage = a.words[1]
 		}
 		return "ok", err
 	}},
-	"down": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"down": {least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		n, err := a.node(0)
 		if err == nil {
 			n.down = true
 		}
 		return "down", err
 	}},
-	"up": {1, 1, nil, func(_ *Sim, a args) (string, error) {
+	"up": {least: 1, most: 1, do: func(_ *Sim, a args) (string, error) {
 		n, err := a.node(0)
 		if err == nil {
 			n.down = false
@@ -64,7 +64,7 @@ var worldCommands = map[string]command{
 		return "up", err
 	}},
 	// clock DURATION: so much time passes; a negative one is a clock that is set back
-	"clock": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"clock": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		d, err := time.ParseDuration(a.words[0])
 		if err != nil {
 			return "", misuse("%s is no duration", a.words[0])
@@ -73,10 +73,11 @@ var worldCommands = map[string]command{
 		return "ok", nil
 	}},
 	// reopen HOST: the processes of a host crash, and its next one opens the store anew
-	"reopen": {1, 1, nil, func(s *Sim, a args) (string, error) {
+	"reopen": {least: 1, most: 1, do: func(s *Sim, a args) (string, error) {
 		if s.place.dirs[a.words[0]] == "" {
 			return "", misuse("no host is called %s", a.words[0])
 		}
+		s.wrote = true // a store that is closed anchors what it left
 		ended := 0
 		for _, p := range s.procs {
 			if p.host == a.words[0] && p.alive {
