@@ -114,7 +114,9 @@ func (a *app) finish(err error) int {
 // printReport writes an error to stderr in the form that -o asks for, so that a program that asked for JSON never has
 // to parse prose.
 func (a *app) printReport(r report) {
-	if a.document(map[string]report{"error": r}) {
+	a.voice.hush()
+	if document, ok := a.document(map[string]report{"error": r}); ok {
+		fmt.Fprint(a.stderr, document)
 		return
 	}
 	fmt.Fprintln(a.stderr, r.screen())

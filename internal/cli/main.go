@@ -8,6 +8,7 @@ package cli
 import (
 	"context"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -23,12 +24,35 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return a.run(ctx, newRoot(a), args)
 }
 
-// withSignals returns a context that an interrupt or a termination signal cancels. A second signal ends the process at
-// once, because a command may be waiting for something that does not heed its context.
+// withSignals returns a context that an interrupt, a termination signal or a hangup cancels. A second interrupt or
+// termination signal ends the process at once, because a command may be waiting for something that does not heed its
+// context. A second hangup does not: a terminal that goes away sends it more than once, to who is still recording.
 func withSignals(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	if signal.Ignored(syscall.SIGHUP) { // nohup: the user wants it to go on
+		return ctx, cancel
+	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	go func() {
+		select {
+		case <-hangup:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(hangup)
+		cancel()
+	}
+}
+
+// outliveReaders makes a write to a closed pipe an error instead of the process's end: an executor that may have sent
+// something has to record what became of it, whoever has stopped listening.
+func outliveReaders() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 
 // run executes a command tree and undoes what the command left open.

@@ -17,6 +17,7 @@ import (
 // emit writes a command's result to stdout: v as JSON or YAML, or what table writes. JSON is indented and ends with a
 // newline; YAML has JSON's field names. Times in v are expected in UTC.
 func (a *app) emit(v any, table func(w io.Writer) error) error {
+	a.voice.hush()
 	switch a.flags.output {
 	case "json":
 		enc := json.NewEncoder(a.stdout)
@@ -37,32 +38,36 @@ func (a *app) emit(v any, table func(w io.Writer) error) error {
 // note tells the user something that is not the result: progress, advice. It goes to stderr, and -q silences it. Where
 // JSON or YAML was asked for, stderr is a sequence of such documents too: one per note, and at most one error.
 func (a *app) note(format string, args ...any) {
+	a.mention(format, args...)
+	a.voice.hush()
+}
+
+// mention is a note that nobody waits for.
+func (a *app) mention(format string, args ...any) {
 	if a.flags.quiet {
 		return
 	}
-	a.noting.Lock() // several dispatches may run at once
-	defer a.noting.Unlock()
 	text := printable(fmt.Sprintf(format, args...))
-	if !a.document(map[string]string{"note": text}) {
-		fmt.Fprintln(a.stderr, text)
+	if document, ok := a.document(map[string]string{"note": text}); ok {
+		a.voice.say(document)
+		return
 	}
+	a.voice.say(text + "\n")
 }
 
-// document writes v to stderr as one line of JSON or one YAML document where -o asks for that, and says whether it did.
-func (a *app) document(v any) bool {
+// document is v as one line of JSON or one YAML document where -o asks for that, and whether it does.
+func (a *app) document(v any) (string, bool) {
 	switch a.flags.output {
 	case "json":
 		if b, err := json.Marshal(v); err == nil {
-			fmt.Fprintln(a.stderr, string(b))
-			return true
+			return string(b) + "\n", true
 		}
 	case "yaml":
 		if b, err := yaml.Marshal(v); err == nil {
-			fmt.Fprint(a.stderr, "---\n", string(b))
-			return true
+			return "---\n" + string(b), true
 		}
 	}
-	return false
+	return "", false
 }
 
 // table writes aligned columns. Cells are made safe to print, because many come from a cluster.

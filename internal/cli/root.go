@@ -4,7 +4,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +26,7 @@ type app struct {
 	config       *config.Config // once read; see settings
 	wired        wired          // what was opened; see wire.go
 	inspecting   bool           // the store is opened for verification only
-	noting       sync.Mutex     // notes are lines, also when several things happen at once
+	voice        *voice         // notes on stderr
 	toldPassword bool           // the note about an inline database password was given
 	drilled      *drill.Orders  // this run is an executor of a drill; nil in the product
 }
@@ -46,7 +45,7 @@ type globalFlags struct {
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer, env []string) *app {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: make(map[string]string, len(env))}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: make(map[string]string, len(env)), voice: newVoice(stderr)}
 	for _, kv := range env {
 		if k, v, ok := strings.Cut(kv, "="); ok {
 			a.env[k] = v
@@ -69,6 +68,7 @@ func (a *app) close() {
 		}
 	}
 	a.closers = nil
+	a.voice.hush()
 }
 
 // commands lists every command in the order in which help shows them. A command file adds its constructor here.

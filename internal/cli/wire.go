@@ -182,6 +182,7 @@ func (a *app) theExecutor(ctx context.Context, st *store.Store) (*executor.Execu
 	if err != nil {
 		return nil, err
 	}
+	outliveReaders()
 	instance, host, err := a.startInstance(ctx, st)
 	if err != nil {
 		return nil, err
@@ -220,13 +221,13 @@ func (a *app) settleFloor() (time.Duration, error) {
 	return d, nil
 }
 
-// progress tells a person what the executor does.
+// progress tells a person what the executor does. It must not wait for them.
 func (a *app) progress(p executor.Progress) {
 	subject := p.Machine
 	if p.Operation != "" {
 		subject += " " + p.Operation
 	}
-	a.note("%s: %s", subject, p.Text)
+	a.mention("%s: %s", subject, p.Text)
 }
 
 // isRefused says whether err is a refusal with that code.

@@ -274,6 +274,44 @@ func TestI2SendGuard(t *testing.T) {
 	}
 }
 
+// TestI2ShowingProgressCannotDelayTheSend: whoever shows "sending" takes longer than the send window. What is then sent is
+// judged by the guard; and nothing is shown between the guard and the request, nor between the answer and its record.
+func TestI2ShowingProgressCannotDelayTheSend(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		plan := r.m.Approved(r.w.Config("new"))
+		r.Progress = func(p Progress) {
+			if p.Step == "send" {
+				r.clock.advance(dispatch.SendWindow)
+			}
+		}
+		_, _ = r.dispatch(plan)
+		if r.node.sends != 0 {
+			t.Fatalf("%d sends, want none", r.node.sends)
+		}
+		r.wantNeverLeft(r.theOperation(plan))
+	})
+	each(t, func(t *testing.T, r *rig) {
+		plan := r.m.Approved(r.w.Config("new"))
+		var quiet bool
+		r.at("send", func() { quiet = true })
+		r.Progress = func(p Progress) {
+			if !quiet {
+				return
+			}
+			v, err := r.w.Store.Operation(context.Background(), r.theOperation(plan))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Operation.State == dispatch.Sending {
+				t.Errorf("%q is said while the answer is not on record", p.Text)
+			}
+		}
+		if _, err := r.dispatch(plan); err != nil || !quiet {
+			t.Fatal(err, quiet)
+		}
+	})
+}
+
 func (r *rig) theOperation(plan dispatch.Plan) string {
 	r.t.Helper()
 	v, err := r.w.Store.Plan(context.Background(), plan.ID)

@@ -45,9 +45,11 @@ func (e *Executor) attemptAndSend(ctx context.Context, j *job, op dispatch.Opera
 	return e.send(ctx, j, res, began, sendable)
 }
 
-// send passes the guard, sends and records.
+// send passes the guard, sends and records. Nothing that may block stands between the guard and the request, nor between
+// the answer and its record: whoever shows progress to a terminal that was stopped, or to a pipe that nobody reads, waits.
 func (e *Executor) send(ctx context.Context, j *job, res dispatch.AttemptResult, began time.Duration, sendable bool) (dispatch.Operation, error) {
 	op, number := res.Operation, res.Attempt.Number
+	e.say(Progress{Plan: j.plan.ID, Operation: op.ID, Machine: j.target.Machine.Name, Step: "send", Text: "sending"})
 	if err := e.gate(ctx, "guard"); err != nil {
 		return op, err
 	}
@@ -57,17 +59,22 @@ func (e *Executor) send(ctx context.Context, j *job, res dispatch.AttemptResult,
 	if err := e.gate(ctx, "send"); err != nil {
 		return op, err
 	}
-	e.say(Progress{Plan: j.plan.ID, Operation: op.ID, Machine: j.target.Machine.Name, Step: "send", Text: "sending"})
 	sendCtx, cancel := context.WithTimeout(ctx, j.plan.TransportDeadline)
 	out := j.conn.Apply(sendCtx, j.config, j.plan.Mode)
 	cancel()
 	if err := e.gate(ctx, "response"); err != nil {
 		return op, err
 	}
+	moved, err := e.recordOutcome(ctx, j, op, number, out)
 	if out.Err != nil {
 		e.log().Info("send", "operation", op.ID, "attempt", number, "class", string(out.Response.Class), "error", out.Err)
 	}
 	e.say(Progress{Plan: j.plan.ID, Operation: op.ID, Machine: j.target.Machine.Name, Step: "response", Text: describe(out)})
+	return moved, err
+}
+
+// recordOutcome writes down what became of the request.
+func (e *Executor) recordOutcome(ctx context.Context, j *job, op dispatch.Operation, number int, out Outcome) (dispatch.Operation, error) {
 	if out.NeverLeft {
 		return e.recordNotSent(ctx, op, number, j.by, "nothing of the request was written to the connection")
 	}
