@@ -27,6 +27,9 @@ type Tx struct {
 // update runs fn in a write transaction, under the locks l, and commits. what says in words what is being written, for
 // errors: "the commitment of p-4fz".
 //
+// On PostgreSQL the locks are asked for along with the first statement of fn that is asked for its answer: they stand
+// before anything is read, but not yet as fn begins.
+//
 // An error of fn, refusals included, rolls back and is returned as it is. A COMMIT whose outcome is open is a
 // *refusal.Unknown; any other error means that nothing was committed.
 func (s *Store) update(ctx context.Context, l locks, what string, fn func(tx *Tx) error) error {
