@@ -2,10 +2,12 @@ package act_test
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,20 +15,29 @@ import (
 	"github.com/clewops/clew/internal/wrap/recogniserfile"
 )
 
-// recognisers are the shipped ones and those that users copy.
-func recognisers(t testing.TB) []*act.Recogniser {
-	t.Helper()
+// allRecognisers reads the recognisers that users copy, once, and puts them behind the shipped ones.
+var allRecognisers = sync.OnceValues(func() ([]*act.Recogniser, error) {
 	list := act.Shipped()
 	files, err := filepath.Glob("../../docs/recognisers/*.yaml")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no recognisers to copy: %v", err)
+		return nil, errors.New("there are no recognisers to copy")
 	}
 	for _, file := range files {
 		r, err := recogniserfile.Read(file)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		list = append(list, &r)
+	}
+	return list, nil
+})
+
+// recognisers are the shipped ones and those that users copy.
+func recognisers(t testing.TB) []*act.Recogniser {
+	t.Helper()
+	list, err := allRecognisers()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return list
 }
