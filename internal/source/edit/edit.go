@@ -12,14 +12,30 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/clewops/clew/internal/drift"
 	"github.com/clewops/clew/internal/drift/tree"
 )
 
 // Change is one edit: set what stands at Path to Value, or take it away.
 type Change struct {
 	Path   tree.Path
-	Value  any // a plain tree; nothing redacted is one
+	Value  drift.Plain
 	Delete bool
+}
+
+// FromDifference is the edit that makes Git say what the cluster has. A secret's value cannot be written: whoever keeps
+// the secret has to change it where it is encrypted.
+func FromDifference(d drift.Difference) (Change, error) {
+	if len(d.Path) == 0 {
+		return Change{}, cannot("a whole object is added or taken away by hand")
+	}
+	switch v := d.Live.(type) {
+	case drift.Plain:
+		return Change{Path: d.Path, Value: v}, nil
+	case drift.Absent:
+		return Change{Path: d.Path, Delete: true}, nil
+	}
+	return Change{}, cannot("%s: the value is a secret", d.Field)
 }
 
 // ErrCannot is in the chain of errors that say why a text cannot be changed as asked. The text is then as it was.

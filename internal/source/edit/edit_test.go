@@ -2,12 +2,14 @@ package edit_test
 
 import (
 	"errors"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
+	"github.com/clewops/clew/internal/drift"
 	"github.com/clewops/clew/internal/drift/tree"
 	"github.com/clewops/clew/internal/source/edit"
 )
@@ -64,7 +66,7 @@ func change(t testing.TB, path string, v any) edit.Change {
 	if v == nil {
 		return edit.Change{Path: p, Delete: true}
 	}
-	return edit.Change{Path: p, Value: v}
+	return edit.Change{Path: p, Value: drift.PlainOf(v)}
 }
 
 // Each edit changes exactly the named lines.
@@ -180,7 +182,7 @@ func TestAnyTextIsReadBack(t *testing.T) {
 			"{}", "[", "&a", "*a", "!t", "%", "@", "`", "|", ">", "?", "a:", "\u2028x\n", "<<", "=", "yes\nno\n", "a \nb\n",
 		})).Draw(t, "text")
 		where := rapid.SampledFrom([]string{"first", "b", "d", "new"}).Draw(t, "where")
-		out, err := edit.Apply([]byte(text), 0, []edit.Change{{Path: tree.Fields("a", where), Value: v}})
+		out, err := edit.Apply([]byte(text), 0, []edit.Change{{Path: tree.Fields("a", where), Value: drift.PlainOf(v)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,4 +195,28 @@ func TestAnyTextIsReadBack(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The type of a change takes no redacted value. That the program with a plain one compiles shows that this is the reason.
+func TestASecretIsNoChange(t *testing.T) {
+	build := func(dir string) (string, error) {
+		out, err := exec.Command("go", "build", "-o", t.TempDir()+"/x", "./testdata/"+dir).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := build("plain"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	out, err := build("redacted")
+	if want := "cannot use r (variable of struct type drift.Redacted) as drift.Plain value in struct literal"; err == nil || !strings.Contains(out, want) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if c, err := edit.FromDifference(drift.Difference{Path: tree.Fields("a"), Live: drift.Redacted{}}); !errors.Is(err, edit.ErrCannot) {
+		t.Errorf("%v, %v", c, err)
+	}
+	if c, err := edit.FromDifference(drift.Difference{Path: tree.Fields("a"), Live: drift.Absent{}}); err != nil || !c.Delete {
+		t.Errorf("%v, %v", c, err)
+	}
+	if c, err := edit.FromDifference(drift.Difference{Live: drift.Absent{}}); !errors.Is(err, edit.ErrCannot) {
+		t.Errorf("%v, %v", c, err)
+	}
 }

@@ -62,11 +62,11 @@ func (e editor) locate(n *yaml.Node, c Change) (splice, error) {
 		case !ok && c.Delete:
 			return splice{}, cannot("there is nothing to take away")
 		case !ok:
-			return e.insert(n, c.Path[i:], c.Value)
+			return e.insert(n, c.Path[i:], c.Value.Tree())
 		case last && c.Delete:
 			return e.remove(n, at)
 		case last:
-			return e.replace(n, at, c.Value)
+			return e.replace(n, at, c.Value.Tree())
 		}
 		n = n.Content[at]
 	}
@@ -127,7 +127,7 @@ func matches(item any, step tree.Step) bool {
 // changed is the tree with the change made.
 func changed(v any, path tree.Path, c Change) (any, error) {
 	if len(path) == 0 {
-		return c.Value, nil
+		return c.Value.Tree(), nil
 	}
 	if name, ok := path[0].Field(); ok {
 		m, isMap := v.(map[string]any)
@@ -159,7 +159,7 @@ func changed(v any, path tree.Path, c Change) (any, error) {
 	case i < 0 && len(path) > 1:
 		return nil, cannot("the item is not there")
 	case i < 0:
-		return append(out, c.Value), nil
+		return append(out, c.Value.Tree()), nil
 	case c.Delete && len(path) == 1:
 		return slices.Delete(out, i, i+1), nil
 	}

@@ -3,6 +3,7 @@ package edit
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -143,7 +144,15 @@ func jsonText(v any) string {
 	if e.Encode(v) != nil {
 		return "null"
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	var out strings.Builder
+	for _, r := range strings.TrimSuffix(b.String(), "\n") {
+		if r >= 0x7f && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff { // of these YAML has another idea than JSON
+			fmt.Fprintf(&out, "\\u%04x", r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }
 
 // flow is v in braces, as it can stand in one line.
