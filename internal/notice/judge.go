@@ -276,9 +276,15 @@ func (b *Book) again(s *spot, o *bout, now time.Time) time.Time {
 	if !o.to.IsZero() && !o.to.After(now) {
 		return next
 	}
+	if o.from.After(now) {
+		sooner(o.from) // told by a clock that is ahead
+		return next
+	}
 	claims, _ := b.gather(s, now, nil)
 	for _, c := range claims {
-		if c.measured <= c.allowed.For {
+		// Only what grows by itself can come to be too much by itself.
+		grows := !now.Before(c.t.act.Start.Add(-skew)) && (c.t.act.End.IsZero() || now.Before(c.t.end()))
+		if grows && c.measured <= c.allowed.For {
 			sooner(now.Add(c.allowed.For - c.measured + 1))
 		}
 		for _, w := range c.windows {

@@ -104,13 +104,14 @@ func play(b *Book, list []fact, gaps []int) []Entry {
 		all = append(all, b.Judge(now)...)
 		all = append(all, f(b, now)...)
 	}
-	for {
+	for range 10000 {
 		next, ok := b.Next()
 		if !ok || next.After(at(theEnd)) {
 			return append(all, b.Judge(at(theEnd))...)
 		}
 		all = append(all, b.Judge(next)...)
 	}
+	panic("time does not pass: the book is due again and again")
 }
 
 // truth is what stands in the end: the verdict on every report, the notices, and what is out of bounds and told.
@@ -195,8 +196,10 @@ func TestEscalatesExactlyOnce(t *testing.T) {
 						in[f.Verdict.Breach]++
 					}
 				}
-				silent := verdict.Kind == Explained || verdict.Kind == Unexplained && o.alerted
-				if (len(in) == 0) != silent {
+				if verdict.Kind == Unexplained && o.alerted {
+					continue // people have had the alert, and may have been told of more before the last fact came
+				}
+				if (len(in) == 0) != (verdict.Kind == Explained) {
 					t.Fatalf("%s %s: %s, told %v", s.node, s.symptom, said(verdict), in)
 				}
 			}

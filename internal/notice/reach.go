@@ -33,6 +33,8 @@ func (b *Book) refresh(list []*tracked, now time.Time) []Entry {
 	var entries []Entry
 	for _, t := range inOrder(touched) {
 		entries = append(entries, b.tellAll(t, now)...)
+		// A partner can lengthen what follows an act that seemed to be over.
+		t.done = t.done && !t.active(now)
 		if !t.act.End.IsZero() && !t.done {
 			b.push(t.act.End.Add(t.maxTail+1), due{act: t})
 		}

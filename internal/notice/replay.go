@@ -82,7 +82,7 @@ func (b *Book) replayEscalation(e Entry) {
 		return
 	}
 	b.folds.byKey[key] = f
-	if c := causeOf(*e.Verdict); c != "" {
+	if c := causeOf(*e.Verdict); c != "" && e.Kind == Revised && f.Verdict.Node == e.Verdict.Node && f.Verdict.Symptom == e.Verdict.Symptom {
 		b.folds.byCause[c] = f
 	}
 	if o != nil {
