@@ -24,7 +24,6 @@ func init() {
 		{4, true, (*walk).approveOne},
 		{30, true, (*walk).dispatchOne},
 		{24, true, (*walk).settleOne},
-		{14, true, (*walk).interfere},
 		{4, true, (*walk).newProcess},
 		{1, false, (*walk).adoptOne},
 		{6, false, (*walk).faultOne},
@@ -68,18 +67,18 @@ func (w *walk) requestMoves() string {
 		return w.oneOf("land ", "drop ", "forward ", "forward ") + f.name
 	}
 	switch w.rng.IntN(10) {
-	case 0, 1, 2, 3:
+	case 0, 1, 2:
 		return "deliver " + f.name
-	case 4:
+	case 3:
 		return "reject " + f.name
-	case 5:
+	case 4:
 		w.soon("give-up " + sender.name)
 		return w.oneOf("land ", "refuse ", "drop ") + f.name
-	case 6, 7:
+	case 5, 6:
 		w.soon("give-up "+sender.name, "step "+sender.name+" 2")
 		return "forward " + f.name
 	}
-	w.soon(fmt.Sprintf("step %s %d", sender.name, w.between(2, 12)))
+	w.soon(fmt.Sprintf("step %s %d", sender.name, w.between(6, 14)))
 	return "give-up " + sender.name
 }
 

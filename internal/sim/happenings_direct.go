@@ -2,12 +2,16 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/clewops/clew/internal/dispatch"
 )
 
 // directOne asks the store for something past the executor, as a process would that keeps no order.
 func (w *walk) directOne() string {
+	if op, ok := recent(w, w.operations(dispatch.Rejected, dispatch.Cancelled, dispatch.Failed)); ok && w.chance(30) {
+		return w.onceMore(op)
+	}
 	plans := w.plans(dispatch.PlanApproved)
 	if w.chance(50) {
 		plans = w.plans(dispatch.PlanCommitted)
@@ -34,6 +38,17 @@ func (w *walk) directOne() string {
 	return w.direct(p, op)
 }
 
+// onceMore asks for another commitment of a plan whose operation has ended.
+func (w *walk) onceMore(op string) string {
+	p, ok := pick(w, w.procsThat(func(*proc) bool { return true }))
+	if !ok {
+		return ""
+	}
+	got, _ := w.operation(w.ids[op])
+	w.soon(fmt.Sprintf("commit %s %s", p.name, w.names[got.Plan]))
+	return fmt.Sprintf("read %s %s plan=%s", p.name, w.nodeOf(got.Machine).name, w.names[got.Plan])
+}
+
 func (w *walk) direct(p, op string) string {
 	got, _ := w.operation(w.ids[op])
 	m, target := w.nodeOf(got.Machine).name, p+" "+op
@@ -48,13 +63,13 @@ func (w *walk) direct(p, op string) string {
 		if any, ok := pick(w, w.procsThat(func(*proc) bool { return true })); ok && w.chance(50) {
 			return "attempt " + any.name + " " + op + gen
 		}
-		w.soon("not-sent "+target, reading("evidence"), "classify "+target, w.disturbance(got, p), "attempt "+target)
+		w.disturbed(op, p, "not-sent "+target, reading("evidence"), "classify "+target)
 		return "attempt " + target + gen
 	case 2:
-		w.soon(w.disturbance(got, p), "attempt "+target)
+		w.disturbed(op, p)
 		return reading("evidence")
 	case 3:
-		w.soon("classify "+target, w.disturbance(got, p), "attempt "+target)
+		w.disturbed(op, p, "classify "+target)
 		return reading("evidence")
 	case 4:
 		return "classify " + target + gen + back
@@ -109,6 +124,18 @@ func (w *walk) restoreOne() string {
 	return "restore"
 }
 
+// disturbed lets what leads to an attempt happen, then what it has to notice, and then the attempt.
+func (w *walk) disturbed(op, p string, before ...string) {
+	disturb := func() string {
+		got, rec := w.operation(w.ids[op])
+		if rec == nil {
+			return ""
+		}
+		return w.disturbance(got, p)
+	}
+	w.queue = slices.Concat(then(before...), []func() string{disturb}, then("attempt "+p+" "+op), w.queue)
+}
+
 // interfere picks a process that is about to do what comparisons stand before, and changes what they compare.
 func (w *walk) interfere() string {
 	p, ok := pick(w, w.procsThat(func(p *proc) bool {
@@ -141,8 +168,14 @@ func (w *walk) interfere() string {
 func (w *walk) disturbance(op dispatch.Operation, owner string) string {
 	plan, m := w.names[op.Plan], w.nodeOf(op.Machine).name
 	other, _ := pick(w, w.procsThat(func(*proc) bool { return true }))
-	if op.ID != "" && w.chance(50) {
-		id := w.names[op.ID]
+	id := w.names[op.ID]
+	switch {
+	case op.Retry != nil && w.chance(50):
+		return "respond " + owner + " " + id + " inconclusive"
+	case op.State == dispatch.Committed && w.chance(20):
+		w.soon("attempt " + other.name + " " + id)
+		return fmt.Sprintf("read %s %s plan=%s op=%s", other.name, m, plan, id)
+	case op.ID != "" && w.chance(50):
 		return w.oneOf("respond "+owner+" "+id+" inconclusive", "take-over "+other.name+" "+id, "take-over "+owner+" "+id,
 			"not-sent "+owner+" "+id, "attempt "+other.name+" "+id, "classify "+owner+" "+id)
 	}

@@ -14,6 +14,7 @@ type walk struct {
 	*Sim
 	rng     *rand.Rand
 	weights []int           // of the happenings, in this history
+	meddles int             // percent of commands that meddle with a process before its comparisons
 	queue   []func() string // what follows from earlier commands, "" where it has become pointless; others come in between
 }
 
@@ -54,10 +55,16 @@ func (w *walk) swarm() {
 		}
 		w.weights = append(w.weights, weight)
 	}
+	w.meddles = []int{0, 5, 15, 25}[w.rng.IntN(4)]
 }
 
 // next is the next command.
 func (w *walk) next() string {
+	if w.chance(w.meddles) {
+		if line := w.interfere(); line != "" {
+			return line
+		}
+	}
 	for len(w.queue) > 0 && w.chance(70) {
 		line := w.queue[0]()
 		w.queue = w.queue[1:]
