@@ -48,13 +48,11 @@ func newIdentityCommand(a *app) *cobra.Command {
 further is sent for one that is. The tokens that the identity answers for end with it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if reason == "" {
-				return usagef("--reason says why, for ever")
-			}
 			return a.revokeIdentity(c.Context(), args[0], reason)
 		},
 	}
 	revoke.Flags().StringVar(&reason, "reason", "", "why")
+	needs(revoke, "reason", reasonForEver)
 	for _, sub := range []*cobra.Command{create, revoke} {
 		sub.ValidArgsFunction = cobra.NoFileCompletions
 	}

@@ -30,11 +30,11 @@ func newRecoveryCommand(a *app) *cobra.Command {
 	return c
 }
 
+// reasonForEver is said where a decision lacks its reason.
+const reasonForEver = "--reason says why, for ever"
+
 // recovering runs one decision of the recovery procedure: a person with a reason, at a terminal, types the word.
-func (a *app) recovering(c *cobra.Command, reason string, d decision, do func(ctx context.Context, st *store.Store, who store.Who) error) error {
-	if reason == "" {
-		return usagef("--reason says why, for ever")
-	}
+func (a *app) recovering(c *cobra.Command, d decision, do func(ctx context.Context, st *store.Store, who store.Who) error) error {
 	ctx := c.Context()
 	st, err := a.mustExist(ctx)
 	if err != nil {
@@ -64,12 +64,13 @@ func newRecoveryEnter(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := decision{what: "enter recovery", word: "recovery", command: "clew admin recovery enter --reason TEXT"}
-			return a.recovering(c, reason, d, func(ctx context.Context, st *store.Store, who store.Who) error {
+			return a.recovering(c, d, func(ctx context.Context, st *store.Store, who store.Who) error {
 				return a.enterRecovery(ctx, st, who, reason)
 			})
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why")
+	needs(c, "reason", reasonForEver)
 	return c
 }
 
@@ -111,12 +112,13 @@ func newRecoveryAttest(a *app) *cobra.Command {
 			}
 			short := id[:min(len(id), 10)]
 			d := decision{what: "attest that executor " + short + " has ended", word: short, command: "clew admin recovery attest " + short + " --reason TEXT"}
-			return a.recovering(c, reason, d, func(ctx context.Context, st *store.Store, who store.Who) error {
+			return a.recovering(c, d, func(ctx context.Context, st *store.Store, who store.Who) error {
 				return st.AttestInstance(ctx, who, id, reason)
 			})
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "how it is known that the process has ended")
+	needs(c, "reason", reasonForEver)
 	c.ValidArgsFunction = a.completeInstances
 	return c
 }
@@ -138,7 +140,7 @@ func newRecoveryRelease(a *app) *cobra.Command {
 				word = "release"
 			}
 			d := decision{what: fmt.Sprintf("release %d machines", len(machines)), word: word, command: "clew admin recovery release NAME --reason TEXT"}
-			return a.recovering(c, reason, d, func(ctx context.Context, st *store.Store, who store.Who) error {
+			return a.recovering(c, d, func(ctx context.Context, st *store.Store, who store.Who) error {
 				for _, m := range machines {
 					if _, err := st.ReleaseMachine(ctx, who, m.ID, reason); err != nil {
 						return err
@@ -149,6 +151,7 @@ func newRecoveryRelease(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why")
+	needs(c, "reason", reasonForEver)
 	return c
 }
 
@@ -160,12 +163,13 @@ func newRecoveryLeave(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := decision{what: "end the recovery", word: "leave", command: "clew admin recovery leave --reason TEXT"}
-			return a.recovering(c, reason, d, func(ctx context.Context, st *store.Store, who store.Who) error {
+			return a.recovering(c, d, func(ctx context.Context, st *store.Store, who store.Who) error {
 				return st.LeaveRecovery(ctx, who, reason)
 			})
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why")
+	needs(c, "reason", reasonForEver)
 	return c
 }
 
@@ -177,12 +181,13 @@ func newRecoveryClock(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := decision{what: "record a clock step", word: "clock", command: "clew admin recovery clock --reason TEXT"}
-			return a.recovering(c, reason, d, func(ctx context.Context, st *store.Store, who store.Who) error {
+			return a.recovering(c, d, func(ctx context.Context, st *store.Store, who store.Who) error {
 				return st.StepClock(ctx, who, reason)
 			})
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why the clock was wrong")
+	needs(c, "reason", reasonForEver)
 	return c
 }
 

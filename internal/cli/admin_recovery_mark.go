@@ -32,7 +32,7 @@ settle time to have passed since the first such reading; it is waited for until 
 				return err
 			}
 			d := decision{what: fmt.Sprintf("mark %d machines %s", len(machines), mark), word: string(mark), command: "clew admin recovery mark NAME " + string(mark) + " --reason TEXT"}
-			return a.recovering(c, reason, d, func(ctx context.Context, st *store.Store, who store.Who) error {
+			return a.recovering(c, d, func(ctx context.Context, st *store.Store, who store.Who) error {
 				for _, m := range machines { // the settle time of each runs from its first reading
 					if err := a.readForRecovery(ctx, st, m); err != nil {
 						return err
@@ -48,6 +48,7 @@ settle time to have passed since the first such reading; it is waited for until 
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "what the judgement rests on")
+	needs(c, "reason", reasonForEver)
 	c.Flags().Var(duration{value: &wait, zero: true}, "wait", "how long to wait for the settle time")
 	a.bindTalosconfig(c)
 	c.ValidArgsFunction = a.completeMachines

@@ -35,13 +35,13 @@ Exit code: 0 completed, 2 waits for another person, 3 refused or cancelled, 4 un
   clew apply -n worker-1 -f worker-1.yaml --wait 2m`,
 		GroupID: groupTalos,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
+		PreRunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("break-glass") && breakGlass == "" {
 				return usagef("--break-glass needs its reason")
 			}
+			return o.check()
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
 			ctx := c.Context()
 			st, err := a.mustExist(ctx)
 			if err != nil {

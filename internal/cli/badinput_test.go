@@ -114,7 +114,7 @@ func TestBadWordsChangeNothing(t *testing.T) {
 		f.refuses([]int{exitUsage, exitFailure, exitRefused}, append(slices.Clone(words), "")...)
 		c.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
 			for _, bad := range badValues(flag, &turn) {
-				f.refuses(usage, append(append(slices.Clone(words), base...), "--"+flag.Name+"="+bad)...)
+				f.refuses(usage, append(append(slices.Clone(words), without(base, flag)...), "--"+flag.Name+"="+bad)...)
 			}
 		})
 	})
@@ -134,6 +134,18 @@ func onlyFlags(base []string) []string {
 		}
 	}
 	return nil
+}
+
+// without drops a flag of one value from a base: given twice, it would be refused whatever its value is.
+func without(base []string, flag *pflag.Flag) []string {
+	i := slices.IndexFunc(base, func(b string) bool { return b == "--"+flag.Name || b == "-"+flag.Shorthand })
+	if i < 0 {
+		return base
+	}
+	if flag.NoOptDefVal != "" { // it has no value of its own
+		return slices.Concat(base[:i], base[i+1:])
+	}
+	return slices.Concat(base[:i], base[i+2:])
 }
 
 // badValues are what a flag of this kind does not take.

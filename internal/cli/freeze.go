@@ -19,9 +19,6 @@ func newFreeze(a *app) *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeMachines,
 		RunE: func(c *cobra.Command, args []string) error {
-			if reason == "" {
-				return usagef("--reason says why, to whoever is stopped by it")
-			}
 			return a.changeMachines(c.Context(), args, store.RoleOperator, nil, func(ctx context.Context, st *store.Store, who store.Who, id string) error {
 				_, err := st.Freeze(ctx, who, id, reason)
 				return err
@@ -29,6 +26,7 @@ func newFreeze(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why")
+	needs(c, "reason", "--reason says why, to whoever is stopped by it")
 	return c
 }
 

@@ -21,11 +21,9 @@ func newPlanCreate(a *app) *cobra.Command {
   -p PATCH   Talos patches on what the machine runs: strategic merge (with $patch: delete), or JSON patch
   --adopt    accept what the machine runs as its baseline; closes its drift record; sends nothing
   --revert   go back to what was applied, over the open drift record`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return o.check() },
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
 			ctx := c.Context()
 			st, err := a.mustExist(ctx)
 			if err != nil {
@@ -187,14 +185,11 @@ func newRolloutCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "rollout", Short: "Rollouts: plans that share a limit"}
 	var reason string
 	open := &cobra.Command{
-		Use:   "open ID",
+		Use:   "open ID --reason TEXT",
 		Short: "Open a rollout again after failures closed it",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
-			if reason == "" {
-				return usagef("--reason says why, for ever")
-			}
 			if !plainName(args[0]) {
 				return usagef("%q is no rollout's id", shorten(args[0]))
 			}
@@ -221,6 +216,7 @@ func newRolloutCommand(a *app) *cobra.Command {
 		},
 	}
 	open.Flags().StringVar(&reason, "reason", "", "why, for the log")
+	needs(open, "reason", reasonForEver)
 	c.AddCommand(open)
 	return c
 }

@@ -34,7 +34,7 @@ type app struct {
 // globalFlags are the flags that every command takes.
 type globalFlags struct {
 	context   string // the kubeconfig or talosconfig context
-	namespace string // the namespace of a WHAT without one; not offered where a command uses -n for a node
+	namespace string // the namespace of a WHAT without one; offered where a command takes a WHAT
 	output    string // table, json, yaml, or a form that only this command offers
 	quiet     bool   // no notes on stderr
 	verbose   bool   // also basis, epoch, generation, digests
@@ -143,12 +143,15 @@ func (a *app) bindGlobalFlags(root *cobra.Command) {
 	f.StringVar(&a.flags.as, "as", "", "asserted identity, local store only")
 }
 
-// prepare gives every command of the tree what all share: the namespace flag where -n is free, a check of -o, an
-// error for a group without its subcommand, and the mark that the command's own code has begun.
+// prepare gives every command of the tree what all share: the namespace flag where there is a WHAT, flags that are given
+// once, a check of -o and of what has to be given, an error for a group without its subcommand, and the mark that the
+// command's own code has begun.
 func (a *app) prepare(c *cobra.Command) {
-	if c.Flags().ShorthandLookup("n") == nil && c.Flags().Lookup("namespace") == nil {
+	if strings.Contains(c.Use, "WHAT") {
 		c.Flags().StringVarP(&a.flags.namespace, "namespace", "n", "", "namespace of WHAT")
 	}
+	giveOnce(c.Flags())
+	giveOnce(c.PersistentFlags())
 	for _, sub := range c.Commands() {
 		a.prepare(sub)
 	}
@@ -181,6 +184,9 @@ func (a *app) prepare(c *cobra.Command) {
 			return err
 		}
 		if err := checkWords(c, args); err != nil { // again, for commands that take whatever arguments they get
+			return err
+		}
+		if err := checkNeeded(c); err != nil {
 			return err
 		}
 		a.started = true

@@ -29,7 +29,7 @@ Exit code: 0 completed, 3 refused or cancelled, 4 still unresolved, 5 failed or 
 		GroupID:           groupTalos,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeOperations,
-		RunE: func(c *cobra.Command, args []string) error {
+		PreRunE: func(c *cobra.Command, _ []string) error {
 			judged := c.Flags().Changed("judge")
 			if judged && judge == "" {
 				return usagef("--judge needs its reason")
@@ -37,9 +37,9 @@ Exit code: 0 completed, 3 refused or cancelled, 4 still unresolved, 5 failed or 
 			if c.Flags().Changed("route-gone") && (!judged || routeGone == "") {
 				return usagef("--route-gone needs its reason, and --judge")
 			}
-			if err := checkAddress(o.Address); err != nil {
-				return err
-			}
+			return checkAddress(o.Address)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			st, err := a.mustExist(ctx)
 			if err != nil {
@@ -49,7 +49,7 @@ Exit code: 0 completed, 3 refused or cancelled, 4 still unresolved, 5 failed or 
 			if err != nil {
 				return err
 			}
-			if judged {
+			if c.Flags().Changed("judge") {
 				if o.Judge, err = a.judge(ctx, st, id, judge, routeGone); err != nil {
 					return err
 				}
