@@ -15,6 +15,9 @@ var built struct {
 	err  error
 }
 
+// envProgram names a program that was built before, for quick repeats. Without it tests build their own.
+const envProgram = "CLEW_TEST_PROGRAM"
+
 // TestMain removes the program that tests built.
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -28,6 +31,9 @@ func TestMain(m *testing.M) {
 // detector would take most of the time to start.
 func program(t *testing.T) string {
 	t.Helper()
+	if path := os.Getenv(envProgram); path != "" {
+		return path
+	}
 	built.once.Do(func() {
 		//lint:ignore usetesting it outlives the test that came first
 		if built.dir, built.err = os.MkdirTemp("", "clew-drill-test-"); built.err != nil {
