@@ -139,6 +139,9 @@ func (r *report) text() string {
 	line("# What the store costs\n")
 	line("Written by `make bench-docs`; do not edit. Everything was measured in one run, and what is compared took turns, so that\nwhatever else the machine did fell on both sides.\n")
 	line("Measured with %d processors, %s, %s on %s/%s.\n", runtime.NumCPU(), strings.Join(r.versions, ", "), goVersion(), runtime.GOOS, runtime.GOARCH)
+	if r.size != fullSize {
+		line("This run was smaller than `make bench-docs` is: %s operations, %s entries.\n", count(r.size.operations), count(r.size.long))
+	}
 	line("| The machine's floor | |\n| --- | --- |")
 	line("| A page appended to a file and synced | %s |", short(r.sync))
 	for _, f := range r.floors {
