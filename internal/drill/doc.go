@@ -63,6 +63,24 @@
 // A row with Without takes guards away, in all their layers, for its whole ledger; Guarded starts an executor that keeps
 // them. Control says that the expectation describes the failure that the guard prevents. An unknown guard is an error.
 //
+// # Machines
+//
+// After each row links are healed, knobs reset and dead or paused nodes brought back. Nothing else is: a row that leaves a
+// pending try or another address behind asks for OwnLab, and is the last of its group. Only rows that say so (Needs) break
+// links, nodes or the database. Takes is about how long a row waits, so that the longest start first.
+//
+// A row plays on the stores and over the links that it names (Stores, Nets; both by default). One that is for network
+// namespaces only makes every run without them a partial one. Where they are not offered its cells are skipped, with the
+// reason.
+//
+// # Evidence
+//
+// The directory of a run holds run.txt, expectations.tsv (written before anything runs), cells.tsv, transcripts/ (one a
+// group; its READING lines are written when the reader reads, and cells.tsv is compared with them), ledgers/ (every row's,
+// exported), injections.log, leak-scan.tsv with what was planted for it, and manifest.tsv. Verify needs nothing else. It
+// judges by the rows of its own program, so it knows an expectation that was changed on either side. Ledgers of rows with
+// all their guards must hold whole; those of controls must have whole chains, and break invariants by intention.
+//
 // # What a script may use
 //
 // Stage: people and plans (Plan, Terms, Revoke, ...), processes (Dispatch, Settle, Clew), faults (Link, Node: each is one
