@@ -38,6 +38,7 @@ type Sim struct {
 	restores  int
 
 	steps  []string // the commands so far
+	said   []string // what each came to
 	moved  []string // what the current step moved
 	broken []Fault  // what did not hold, the first first
 }
@@ -138,7 +139,9 @@ func (s *Sim) Do(line string) string {
 	if len(s.moved) > 0 {
 		text += "; " + strings.Join(s.moved, ", ")
 	}
-	return strings.TrimPrefix(text, "; ")
+	text = strings.TrimPrefix(text, "; ")
+	s.said = append(s.said, text)
+	return text
 }
 
 func (s *Sim) command(line string) (string, error) {
