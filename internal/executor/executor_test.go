@@ -486,8 +486,15 @@ func TestSettlingIsTheOwners(t *testing.T) {
 
 func TestRecoverTakesOverOnlyFromTheStopped(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.node.fates = []fate{lostAfter}
-		res := r.dispatched(r.m.Approved(r.w.Config("new")))
+		plan := r.m.Approved(r.w.Config("new"))
+		r.Gate = func(_ context.Context, name string) error {
+			if name == "response" {
+				return errors.New("this process ends here")
+			}
+			return nil
+		}
+		_, _ = r.dispatch(plan)
+		op := r.theOperation(plan)
 		first := r.proc
 		r.Instance = r.w.Process().ID
 		taken, err := r.Recover(context.Background())
@@ -496,9 +503,25 @@ func TestRecoverTakesOverOnlyFromTheStopped(t *testing.T) {
 		}
 		first.End()
 		taken, err = r.Recover(context.Background())
-		if err != nil || !slices.Equal(taken, []string{res.Operation}) {
+		if err != nil || !slices.Equal(taken, []string{op}) {
 			t.Fatalf("took %v (%v), want the operation of the stopped process", taken, err)
 		}
+	})
+}
+
+// TestRecoverLeavesTheUnresolvedToWhoSettles: owning it without working on it would only keep that person waiting.
+func TestRecoverLeavesTheUnresolvedToWhoSettles(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.node.fates = []fate{lostAfter}
+		res := r.dispatched(r.m.Approved(r.w.Config("new")))
+		r.proc.End()
+		r.Instance = r.w.Process().ID
+		taken, err := r.Recover(context.Background())
+		if err != nil || len(taken) != 0 {
+			t.Fatalf("took %v (%v), want nothing", taken, err)
+		}
+		r.Instance = r.w.Process().ID // the one that started first still runs
+		r.want(r.settle(res.Operation, SettleOptions{}), dispatch.Completed, 1, 1)
 	})
 }
 
