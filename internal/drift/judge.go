@@ -47,6 +47,7 @@ type subjectCase struct {
 	Subject
 	sc         schema.Object
 	fields     owner.Fields
+	found      []finding
 	prediction prediction
 	ours       bool   // Flux has applied the object, or it is labelled as Flux'
 	err        string // why it cannot be judged
@@ -102,8 +103,19 @@ func (in Input) read(s Subject) subjectCase {
 		c.err = err.Error()
 		return c
 	}
+	if s.Head.State == There && s.Live.State == There {
+		if c.found = in.compare(c); len(c.found) == 0 {
+			return c // what does not differ needs no forecast
+		}
+	}
 	c.prediction = predict(s, c.sc, fields, in.Flow)
 	return c
+}
+
+// compare lists the places in which the two sides differ.
+func (in Input) compare(c subjectCase) []finding {
+	w := walker{schema: c.sc, fields: c.fields, closed: closedFields(c.Identity), opaque: c.Opaque, applied: in.fromGit(c, c.Applied)}
+	return w.compare(in.fromGit(c, c.Head), in.fromCluster(c, c.Live))
 }
 
 // withRefusals is the flow with what the objects' own predictions say about a refused apply: all objects of a stage are
@@ -154,10 +166,8 @@ func (in Input) judge(c subjectCase) Object {
 
 // fieldsOf judges the fields of an object that both sides have.
 func (in Input) fieldsOf(c subjectCase, o *Object) {
-	w := walker{schema: c.sc, fields: c.fields, closed: closedFields(c.Identity), opaque: c.Opaque}
-	w.applied = in.fromGit(c, c.Applied)
 	ignored, _ := ignoredPaths(in.Flow.Ignore, c.Head.tree(), c.sc.Root)
-	for _, f := range w.compare(in.fromGit(c, c.Head), in.fromCluster(c, c.Live)) {
+	for _, f := range c.found {
 		d := in.difference(c, f)
 		d.Ignored = slices.ContainsFunc(ignored, func(p tree.Path) bool { return f.path.HasPrefix(p) })
 		d.Mutator = mutatorOf(c.Subject, f, in.Mutators)

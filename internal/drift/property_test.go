@@ -333,3 +333,47 @@ func TestUnknownIsNeverInSync(t *testing.T) {
 		}
 	})
 }
+
+// A class that is neither in-sync nor unknown has a difference to show, under any combination of what can be so.
+func TestAClassHasAVisibleDifference(t *testing.T) {
+	all := kinds(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		w := appliedObject(t, rapid.SampledFrom(all).Draw(rt, "kind"))
+		for range rapid.IntRange(0, 3).Draw(rt, "edits") {
+			by := rapid.SampledFrom(managers).Draw(rt, "manager")
+			p := rapid.SampledFrom(places(w.sc.Root, nil, w.live)).Draw(rt, "place")
+			w.writesPath(by.manager, by.subresource, p.path, other(p.node, p.v))
+		}
+		s := w.subject()
+		s.Listed = rapid.Bool().Draw(rt, "listed")
+		for _, side := range []*drift.Side{&s.Head, &s.Applied, &s.Live} {
+			switch rapid.IntRange(0, 5).Draw(rt, "side") {
+			case 0:
+				*side = drift.Side{}
+			case 1:
+				*side = drift.Side{State: drift.Missing}
+			}
+		}
+		o := judge(s, func(in *drift.Input) {
+			in.Flow.Suspended = rapid.Bool().Draw(rt, "suspended")
+			in.Flow.Prune = rapid.Bool().Draw(rt, "prune")
+			if rapid.Bool().Draw(rt, "moved") {
+				moved(in)
+			}
+			if rapid.Bool().Draw(rt, "blocked") {
+				in.Flow.Blocked = "the build fails"
+			}
+		})
+		if o.Class != drift.InSync && o.Class != drift.Unknown && len(visible(o)) == 0 {
+			rt.Fatal(shown(o))
+		}
+		if o.Class == drift.InSync && (s.Live.State == drift.Unread || s.Head.State == drift.Unread) {
+			rt.Fatal(shown(o))
+		}
+		for _, d := range o.Differences {
+			if d.Reason == "" || d.Forecast.Next.Outcome == "" {
+				rt.Fatal(shown(o))
+			}
+		}
+	})
+}

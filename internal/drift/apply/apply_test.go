@@ -191,3 +191,35 @@ func TestWhatTheControllerTakesOff(t *testing.T) {
 		t.Errorf("%v, %v", got.Applied, annotations)
 	}
 }
+
+// A declared struct that git no longer says anything of goes with what the server filled in there; with another's field
+// in it, only what git said goes.
+func TestAStructGoesWithWhatWasFilledIn(t *testing.T) {
+	object := func(probe map[string]any) map[string]any {
+		c := map[string]any{"name": "c", "image": "i"}
+		if probe != nil {
+			c["livenessProbe"] = probe
+		}
+		return map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "a"},
+			"spec": map[string]any{"containers": []any{c}},
+		}
+	}
+	const flux = `{"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:name":{},"f:image":{},"f:livenessProbe":{"f:httpGet":{"f:port":{}}}}}}}`
+	live := map[string]any{"httpGet": map[string]any{"port": int64(80), "scheme": "HTTP"}, "timeoutSeconds": int64(1)}
+	c := referenceCase{Kind: "Pod", Config: object(nil), Live: object(live), ManagedFields: []any{entry("kustomize-controller", "Apply", flux)}}
+	probe := func() any {
+		tree.Map(c.Live, "metadata")["managedFields"] = c.ManagedFields
+		got := apply.Predict(input(t, builtin(t), c))
+		container, _ := tree.List(got.After, "spec", "containers")[0].(map[string]any)
+		return container["livenessProbe"]
+	}
+	if got := probe(); got != nil {
+		t.Errorf("left: %s", tree.JSON(got))
+	}
+	const console = `{"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{"f:livenessProbe":{"f:timeoutSeconds":{}}}}}}`
+	c.ManagedFields = append(c.ManagedFields, entry("console", "Update", console))
+	if got := probe(); tree.Field(got, "timeoutSeconds") != int64(1) || tree.Field(got, "httpGet") != nil {
+		t.Errorf("left: %s", tree.JSON(got))
+	}
+}

@@ -19,12 +19,12 @@ const maxExponent = 60
 // SameQuantity says whether two values are the same quantity, as the API counts them: "1000m" is "1", 1024 is "1Ki".
 // Values that are not quantities are compared as they are.
 func SameQuantity(a, b any) bool {
+	if Same(a, b) {
+		return true
+	}
 	x, okX := quantity(a)
 	y, okY := quantity(b)
-	if okX && okY {
-		return x.Cmp(y) == 0
-	}
-	return Same(a, b)
+	return okX && okY && x.Cmp(y) == 0
 }
 
 func quantity(v any) (*big.Rat, bool) {
