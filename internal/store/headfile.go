@@ -84,8 +84,10 @@ func decodeLine(line []byte) (string, error) {
 }
 
 func encodeHead(h ledger.Head) ([]byte, error) {
-	return encodeLine(fmt.Sprintf("%s %d %s", h.Scope, h.Revision, h.Hash))
+	return encodeLine(headText(h))
 }
+
+func headText(h ledger.Head) string { return fmt.Sprintf("%s %d %s", h.Scope, h.Revision, h.Hash) }
 
 func decodeHead(text string) (ledger.Head, error) {
 	var h ledger.Head
@@ -96,6 +98,9 @@ func decodeHead(text string) (ledger.Head, error) {
 	h.Scope.Kind, h.Scope.ID, _ = strings.Cut(scope, "/")
 	var err error
 	if h.Hash, err = ledger.ParseHash(hash); err != nil {
+		return h, errHeadDamaged
+	}
+	if h.Revision < 0 || headText(h) != text { // what is not exactly as it is written was not written here
 		return h, errHeadDamaged
 	}
 	return h, nil
