@@ -43,6 +43,12 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
+var durable bool
+
+// Durable makes the server sync what it commits, which tests do without and measurements do not. Call it before its
+// first use.
+func Durable() { durable = true }
+
 // Server is the process's one PostgreSQL server, started on first use. It fails the test, and does not skip it, where
 // PostgreSQL is not installed: a conformance suite that ran on one engine says nothing of the other.
 func Server(t testing.TB) *pgserver.Server {
