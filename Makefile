@@ -29,7 +29,7 @@ PROGRAMS := $(wildcard cmd/*)
 # Packages whose tests need neither a database nor a lab.
 FAST := $(wildcard internal/refusal internal/secret internal/ledger internal/dispatch internal/config internal/archtest)
 
-.PHONY: build demo drill test check sim bench bench-small bench-docs lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
+.PHONY: build demo drill test check sim faults fuzz procs bench bench-small bench-docs lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./%)
@@ -50,6 +50,23 @@ test: TARGETS = darwin/arm64
 test: ensure format-check lint tidy-check deps-check cross tools-test
 	CGO_ENABLED=1 go test -race -shuffle=on -vet=off -p 2 -timeout 40m ./...
 	CGO_ENABLED=0 $(SIM)
+	$(MAKE) faults fuzz
+
+# Every cell of the fault matrix, on both stores. With the race detector it is a sixth of them.
+faults: ensure
+	CGO_ENABLED=0 go test -vet=off -shuffle=on -timeout 20m -run '^TestFaultMatrix' ./internal/executor
+
+# Eight processes at once for a minute on each store; a test run gives them ten seconds.
+procs: ensure
+	CLEW_TEST_CONTENTION_SECONDS=60 go test -vet=off -count=1 -timeout 20m -v -run '^TestManyProcesses' ./internal/store/storetest/contention
+
+# Every fuzz target for a number of executions, one target at a time.
+EXECUTIONS ?= 300
+fuzz:
+	@grep -r --include='*_test.go' -o '^func Fuzz[A-Za-z0-9]*' internal | sort | while IFS=: read -r file func; do \
+		name=$${func#func }; echo "$$name in $$(dirname "$$file")"; \
+		out=$$(go test -vet=off -run '^$$' -fuzz "^$$name\$$" -fuzztime $(EXECUTIONS)x "./$$(dirname "$$file")" 2>&1) || { echo "$$out"; exit 1; }; \
+	done
 
 # Random histories: 20,000 on SQLite, 2,000 on PostgreSQL, and 500 on each with the race detector; without -scale a tenth.
 # One that does not hold prints the command that repeats it.
