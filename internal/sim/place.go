@@ -24,6 +24,7 @@ import (
 // once and puts that beginning back before each history.
 type Place struct {
 	location config.Location
+	dir      string
 	dirs     map[string]string // state directory of each host
 	without  dispatch.Without
 	clock    time.Time
@@ -56,7 +57,7 @@ func hostFacts(name string) dispatch.Host {
 // an empty PostgreSQL database of its own.
 func NewPlace(location config.Location, dir string, without dispatch.Without) (*Place, error) {
 	p := &Place{
-		location: location, dirs: map[string]string{}, stores: map[string]*store.Store{},
+		location: location, dir: dir, dirs: map[string]string{}, stores: map[string]*store.Store{},
 		clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 	}
 	for _, h := range hosts {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -45,13 +46,12 @@ type Sim struct {
 
 // New begins a history at the place.
 func New(p *Place) (*Sim, error) {
-	s := &Sim{place: p}
+	s := &Sim{place: p, lockDir: filepath.Join(p.dir, "locks")}
 	p.setClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Second))
 	if err := errors.Join(p.pushClock(), p.reset()); err != nil {
 		return nil, err
 	}
-	var err error
-	if s.lockDir, err = os.MkdirTemp(memoryDir(), "clew-sim-locks-"); err != nil {
+	if err := os.MkdirAll(s.lockDir, 0o700); err != nil {
 		return nil, err
 	}
 	for i, name := range machineNames {
@@ -255,12 +255,4 @@ func (s *Sim) nodeOf(machine string) *node {
 		}
 	}
 	return nil
-}
-
-// memoryDir is a directory in memory where the system has one, "" for the temporary directory otherwise.
-func memoryDir() string {
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		return "/dev/shm"
-	}
-	return ""
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,12 +18,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 // place makes a place for histories that lasts as long as the test.
 func newPlace(t testing.TB, engine config.Engine, without dispatch.Without) *Place {
 	t.Helper()
-	//lint:ignore usetesting the store lies in memory
-	dir, err := os.MkdirTemp(memoryDir(), "clew-sim-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := inMemory(t)
 	location := config.Location{Engine: config.SQLite, Path: filepath.Join(dir, "store.db")}
 	if engine == config.Postgres {
 		location = storetest.New(t, engine).Location
