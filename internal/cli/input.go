@@ -8,12 +8,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/clewops/clew/internal/config"
 )
 
 // maxInput is the largest file that a user may hand in, in bytes: far above any machine configuration, far below what
@@ -68,26 +69,11 @@ func readRegular(path string, most int64) ([]byte, error) {
 
 // openRegular opens a regular file; symbolic links are followed.
 func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
+	f, err := config.OpenRegular(path)
+	if errors.Is(err, config.ErrNotRegular) {
 		return nil, errNotRegular
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	// What was looked at may have been replaced before it was opened.
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
+	return f, err
 }
 
 func readAtMost(r io.Reader, most int64) ([]byte, error) {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // FileName is the configuration file's name inside the configuration directory.
@@ -135,19 +136,39 @@ func cleanPath(p string) (string, error) {
 }
 
 // readLimited reads a regular file of at most maxFile bytes.
+// OpenRegular opens a regular file that a person named, and nothing else: to open a FIFO would wait for a writer that
+// never comes, and a device has no end.
+func OpenRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s %w", path, ErrNotRegular)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	// What was looked at may have been replaced before it was opened.
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s %w", path, ErrNotRegular)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ErrNotRegular says that a path names a directory, a device or a FIFO.
+var ErrNotRegular = errors.New("is not a regular file")
+
 func readLimited(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory", path)
-	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, err

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,8 +142,19 @@ func TestLoadAcceptsFilesThatSetNothing(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesADirectory(t *testing.T) {
-	if _, err := Load(env(t, map[string]string{EnvConfig: t.TempDir()})); err == nil {
-		t.Error("a directory was read as a configuration file")
+// TestLoadRefusesWhatIsNoFile: a FIFO would wait for a writer that never comes, and a device has no end.
+func TestLoadRefusesWhatIsNoFile(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{t.TempDir(), fifo, "/dev/zero"} {
+		if _, err := Load(env(t, map[string]string{EnvConfig: path})); !errors.Is(err, ErrNotRegular) {
+			t.Errorf("%s as a configuration file: error %v", path, err)
+		}
+		c := Config{Store: StoreConfig{Location: "postgres://ada@db/clew", PasswordFile: path}, env: env(t, map[string]string{})}
+		if _, err := c.StoreLocation(nil); !errors.Is(err, ErrNotRegular) {
+			t.Errorf("%s as a password file: error %v", path, err)
+		}
 	}
 }

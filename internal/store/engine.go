@@ -37,7 +37,8 @@ type engine interface {
 	// explain puts what the user can do beside the words of a database error, and remembers signs of damage.
 	explain(err error) error
 
-	migrate(ctx context.Context) error
+	// migrate brings the schema to this binary's version; with look it only says when that is not so.
+	migrate(ctx context.Context, look bool) error
 	close() error
 }
 

@@ -241,9 +241,12 @@ func (e *postgresEngine) replaced() error {
 }
 
 // migrate runs under an advisory lock of the session, so that two processes do not migrate at once.
-func (e *postgresEngine) migrate(ctx context.Context) error {
+func (e *postgresEngine) migrate(ctx context.Context, look bool) error {
 	if done, err := isCurrent(ctx, e.db); done || err != nil {
 		return err
+	}
+	if look {
+		return errOtherSchema
 	}
 	lock, err := e.db.Conn(ctx)
 	if err != nil {

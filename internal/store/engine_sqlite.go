@@ -5,12 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
-	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
@@ -57,9 +53,10 @@ func (r *reader) forget() {
 // damage is the first sign that the file is not a sound database any more; nothing is written after it.
 type damage struct{ err error }
 
-func openSQLite(ctx context.Context, path string, clock func() time.Time) (*sqliteEngine, error) {
-	if err := prepareFile(path); err != nil {
-		return nil, err
+func openSQLite(ctx context.Context, path string, inspect bool, clock func() time.Time) (*sqliteEngine, error) {
+	path, err := settleFile(ctx, path, inspect)
+	if err != nil {
+		return nil, (&sqliteEngine{path: path}).explain(err)
 	}
 	q, err := openQueue(path + ".lock")
 	if err != nil {
@@ -96,6 +93,9 @@ func (e *sqliteEngine) start(ctx context.Context) error {
 		return err
 	}
 	defer release()
+	if err := markFile(ctx, e.path); err != nil {
+		return err
+	}
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1"} {
 		var got string
 		if err := e.writer.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(&got); err != nil {
@@ -120,52 +120,6 @@ func (e *sqliteEngine) dsn(more string) string {
 	return u.String() + fmt.Sprintf("?mode=rw&_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)"+
 		"&_pragma=synchronous(FULL)&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)&_pragma=foreign_keys(1)"+
 		"&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)", busyTimeout.Milliseconds()) + more
-}
-
-// prepareFile creates what does not exist, for the owner alone, and refuses places where locks or syncs do not mean
-// what they should.
-//
-// An existing file is never opened here: closing it again would drop the locks that this process may hold on it.
-func prepareFile(path string) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if err := refuseNetworkFS(dir); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if err == nil {
-		return f.Close()
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a file", path)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(path, 0o600); err != nil {
-			return fmt.Errorf("the store is readable by others and stays so: %w", err)
-		}
-	}
-	return nil
-}
-
-func inode(path string) (uint64, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, err
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, fmt.Errorf("%s: no inode is known", path)
-	}
-	return st.Ino, nil
 }
 
 func (e *sqliteEngine) name() string { return "sqlite" }
@@ -348,9 +302,12 @@ func (e *sqliteEngine) replaced() error {
 	return nil
 }
 
-func (e *sqliteEngine) migrate(ctx context.Context) error {
+func (e *sqliteEngine) migrate(ctx context.Context, look bool) error {
 	if done, err := isCurrent(ctx, e.readers); done || err != nil {
 		return err
+	}
+	if look {
+		return errOtherSchema
 	}
 	release, err := e.queue.acquire(ctx)
 	if err != nil {

@@ -22,6 +22,10 @@ const (
 // ErrNewer says that a newer clew has written to the store.
 var ErrNewer = errors.New("the store was written by a newer version of clew: use that version")
 
+// errOtherSchema says that a store cannot be looked at as it is.
+var errOtherSchema = errors.New("the database has not this version's tables: no store was ever made there, or an older version made it; " +
+	"any command that uses the store brings it up to date")
+
 // isCurrent says whether the schema is this binary's, by one query: what every command after the first finds. A database
 // without a schema, or one that cannot be read, is left to migrate.
 func isCurrent(ctx context.Context, db *sql.DB) (bool, error) {

@@ -110,10 +110,9 @@ func (s *Store) openEngine(ctx context.Context) (err error) {
 		if !filepath.IsAbs(l.Path) {
 			return fmt.Errorf("the store's path %q is not absolute", l.Path)
 		}
-		s.head = &headFile{path: l.Path + ".head"}
 		var e *sqliteEngine
-		if e, err = openSQLite(ctx, l.Path, s.cfg.Clock); err == nil {
-			s.engine = e
+		if e, err = openSQLite(ctx, l.Path, s.cfg.Inspect, s.cfg.Clock); err == nil {
+			s.engine, s.head = e, &headFile{path: e.path + ".head"}
 		}
 	case config.Postgres:
 		if s.cfg.StateDir == "" {
@@ -131,7 +130,7 @@ func (s *Store) openEngine(ctx context.Context) (err error) {
 }
 
 func (s *Store) begin(ctx context.Context) error {
-	if err := s.engine.migrate(ctx); err != nil || s.cfg.Inspect {
+	if err := s.engine.migrate(ctx, s.cfg.Inspect); err != nil || s.cfg.Inspect {
 		return err
 	}
 	if err := s.install(ctx); err != nil {
