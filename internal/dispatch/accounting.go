@@ -29,7 +29,7 @@ func Deadline(p Plan, a Attempt) time.Time { return a.StartedAt.Add(p.TransportD
 // passed since the first successful read on the attempt's own route, and a recovery observation frames it. "settle-time"
 // is the one code that passes by waiting and reading again. I6 I11
 func CheckDecision(f DecisionFacts) *refusal.Refusal {
-	no := func(code, why string) *refusal.Refusal { return settling(f.Attempt.Operation, code, why) }
+	no := func(code, why string) *refusal.Refusal { return deciding(f.Attempt.Operation, code, why) }
 	a, d := f.Attempt, f.Decision
 	if d.Reason == "" {
 		return no("no-reason", "a decision needs a reason")
@@ -38,7 +38,8 @@ func CheckDecision(f DecisionFacts) *refusal.Refusal {
 		return no("settle-floor", fmt.Sprintf("the settle floor is %s, at least %s is needed", d.SettleFloor, MinimumSettle))
 	}
 	if f.SenderEnded == "" {
-		return no("sender-running", "the sending process is not shown to have ended: a takeover does not end it")
+		return refusal.New("settling", "sender-running", "the sending process is not shown to have ended: a takeover does not end it",
+			"clew admin recovery attest "+a.By.Instance+" --reason TEXT")
 	}
 	end, r := settled(f)
 	if r != nil {
@@ -63,12 +64,12 @@ func settled(f DecisionFacts) (time.Time, *refusal.Refusal) {
 	a, d := f.Attempt, f.Decision
 	if d.RouteGone != "" {
 		if a.Route.Endpoint() == "" {
-			return time.Time{}, settling(a.Operation, "no-endpoint", "the attempt went directly: there is no endpoint that could be gone")
+			return time.Time{}, deciding(a.Operation, "no-endpoint", "the attempt went directly: there is no endpoint that could be gone")
 		}
 		return Deadline(f.Plan, a).Add(d.SettleFloor), nil
 	}
 	if f.FirstRead.IsZero() {
-		return time.Time{}, settling(a.Operation, "settle-time",
+		return time.Time{}, deciding(a.Operation, "settle-time",
 			fmt.Sprintf("no reading on the attempt's own route (%s) succeeded since its transport deadline", a.Route))
 	}
 	return f.FirstRead.Add(SettleTime(d.SettleFloor, a.StartedAt, f.FirstRead)), nil
@@ -130,6 +131,10 @@ func sameBytes(a, b Reading) bool {
 	return a.BootID == b.BootID && a.NodeID == b.NodeID &&
 		a.Active.Present == b.Active.Present && a.Active.Digest == b.Active.Digest &&
 		a.Persistent.Present == b.Persistent.Present && a.Persistent.Digest == b.Persistent.Digest
+}
+
+func deciding(op, code, why string) *refusal.Refusal {
+	return refusal.New("settling", code, why, "clew settle "+op+" --judge REASON")
 }
 
 func settling(op, code, why string) *refusal.Refusal {

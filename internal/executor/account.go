@@ -28,11 +28,14 @@ func (e *Executor) accountAll(ctx context.Context, s *settling, o SettleOptions)
 		if err != nil {
 			return err
 		}
-		if missing != "" && o.Judge != nil {
-			missing, err = e.accountByDecision(ctx, s, a, o)
-			if err != nil {
+		switch {
+		case missing == "":
+		case o.Judge != nil:
+			if missing, err = e.accountByDecision(ctx, s, a, o); err != nil {
 				return err
 			}
+		default:
+			e.startClock(ctx, s, a, o)
 		}
 		if missing != "" {
 			s.missing("attempt %d is not accounted for: %s", a.Number, missing)
@@ -58,19 +61,25 @@ type accountingEvidence struct {
 // when that cannot be shown.
 func (e *Executor) accountByEvidence(ctx context.Context, s *settling, a dispatch.Attempt) (string, error) {
 	if a.Host != e.Host {
+		s.way(judging(a.Operation))
 		return fmt.Sprintf("evidence on its connection can only be had on host %s, since it has been up, in the same network namespace", a.Host.Name), nil
 	}
 	sender, err := e.senderGone(ctx, a)
 	if err != nil {
 		return "", err
 	}
-	if sender == "" {
+	if sender == "" { // no decision is admitted either
+		s.way("clew settle "+a.Operation, "clew admin recovery attest "+a.By.Instance+" --reason TEXT")
 		return "the sending process is not shown to have ended", nil
 	}
 	t := Target{Machine: s.view.Machine, Address: s.view.Plan.Address, Route: a.Route}
 	sockCtx, cancel := context.WithTimeout(ctx, 2*readDeadline)
 	defer cancel()
 	verdict, err := e.Nodes.CannotArrive(sockCtx, t, a)
+	if err != nil || verdict.Available { // what is missing may still come
+		s.way("clew settle "+a.Operation)
+	}
+	s.way(judging(a.Operation))
 	switch {
 	case err != nil:
 		return fmt.Sprintf("the hops' connections could not be read: %v", err), nil
@@ -100,6 +109,33 @@ func (e *Executor) accountByEvidence(ctx context.Context, s *settling, a dispatc
 	}
 	s.moved(e, moved)
 	return "", nil
+}
+
+// judging is the command of a decision; what it rests on is for the person to say.
+func judging(operation string) string { return "clew settle " + operation + " --judge REASON" }
+
+// startClock reads the machine on the attempt's own route, once in a settling: the settle time of a later decision runs
+// from the first such reading after the transport deadline. That nobody may ever decide is no reason to start it late.
+func (e *Executor) startClock(ctx context.Context, s *settling, a dispatch.Attempt, o SettleOptions) {
+	now, err := e.Store.Now(ctx)
+	if err != nil || o.clocks[a.Number] || !now.After(dispatch.Deadline(s.view.Plan, a)) {
+		return
+	}
+	if _, err := e.readOnRoute(ctx, s, a, o); err != nil {
+		s.missing("the settle time of a decision runs from a reading on the attempt's route (%s): %v", a.Route, err)
+		return
+	}
+	o.clocks[a.Number] = true
+}
+
+// readOnRoute makes a recovery observation on the attempt's own route.
+func (e *Executor) readOnRoute(ctx context.Context, s *settling, a dispatch.Attempt, o SettleOptions) (dispatch.Observation, error) {
+	op := s.view.Operation
+	readCtx, cancel := context.WithTimeout(ctx, readDeadline)
+	defer cancel()
+	t := s.target(o)
+	t.Route = a.Route
+	return e.observeAnew(readCtx, t, link{purpose: dispatch.ForRecovery, plan: op.Plan, operation: op.ID})
 }
 
 // senderGone says why the attempt's sending process cannot write any more: this executor aborted the connection itself,
@@ -142,11 +178,7 @@ func (e *Executor) twoLateReads(ctx context.Context, s *settling, t Target) (lat
 // the settle time passed since the first read on the route, and this reading framing it.
 func (e *Executor) accountByDecision(ctx context.Context, s *settling, a dispatch.Attempt, o SettleOptions) (string, error) {
 	op := s.view.Operation
-	readCtx, cancel := context.WithTimeout(ctx, readDeadline)
-	defer cancel()
-	t := s.target(o)
-	t.Route = a.Route
-	obs, err := e.observeAnew(readCtx, t, link{purpose: dispatch.ForRecovery, plan: op.Plan, operation: op.ID})
+	obs, err := e.readOnRoute(ctx, s, a, o)
 	if err != nil {
 		return fmt.Sprintf("a decision needs a reading of the machine: %v", err), nil
 	}
@@ -155,6 +187,7 @@ func (e *Executor) accountByDecision(ctx context.Context, s *settling, a dispatc
 	})
 	if r, refused := refusal.As(err); refused {
 		if r.Code == "settle-time" {
+			s.ways = []string{judging(op.ID)}
 			return r.Message, nil // it passes by waiting
 		}
 		return "", err

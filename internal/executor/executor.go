@@ -186,7 +186,7 @@ type Result struct {
 	Attempts  int            `json:"attempts"`
 	Reason    string         `json:"reason,omitempty"`
 	Missing   []string       `json:"missing,omitempty"` // what an unresolved operation still lacks
-	Next      string         `json:"next,omitempty"`    // the next command to type
+	Next      string         `json:"next,omitempty"`    // the next command to type; where there are several ways, one a line
 }
 
 func (e *Executor) gate(ctx context.Context, name string) error {

@@ -3,6 +3,8 @@ package executor
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/clewops/clew/internal/dispatch"
@@ -17,6 +19,8 @@ type SettleOptions struct {
 	Takeover bool          // take over from an owner that is not shown to have stopped
 	Judge    *Judge        // account by decision where there is no evidence
 	Address  string        // read the machine here instead of at the plan's address
+
+	clocks map[int]bool // attempts whose route was read after their deadline, in this settling
 }
 
 // Judge is a recovery-admin's decision about what no evidence shows.
@@ -31,6 +35,7 @@ type Judge struct {
 // operation that has ended reports its end.
 func (e *Executor) Settle(ctx context.Context, opID string, o SettleOptions) (Result, error) {
 	until := e.Elapsed() + o.Wait
+	o.clocks = map[int]bool{}
 	nap := time.Second
 	for {
 		s, err := e.settleOnce(ctx, opID, o)
@@ -55,6 +60,16 @@ type settling struct {
 	view dispatch.OperationView
 	res  Result
 	done bool
+	ways []string // commands that may account for what is not accounted for
+}
+
+// way adds commands that may account for what is not accounted for.
+func (s *settling) way(commands ...string) {
+	for _, c := range commands {
+		if !slices.Contains(s.ways, c) {
+			s.ways = append(s.ways, c)
+		}
+	}
 }
 
 func (s *settling) missing(format string, args ...any) {
@@ -117,8 +132,8 @@ func (e *Executor) own(ctx context.Context, s *settling, o SettleOptions) error 
 	case why == "":
 		s.done = true
 		return refusal.New("settling", "owner-running",
-			fmt.Sprintf("operation %s is owned by an executor that is not shown to have stopped", op.ID),
-			"wait for it, or clew settle "+op.ID+" --takeover")
+			fmt.Sprintf("operation %s is owned by an executor that is not shown to have stopped: wait for it, or take the operation over", op.ID),
+			"clew show "+op.ID+"\nclew settle "+op.ID+" --takeover")
 	}
 	taken, err := e.Store.TakeOver(ctx, op.ID, op.Owner.Generation, e.Instance, why)
 	if err != nil {
@@ -143,6 +158,7 @@ func (s *settling) target(o SettleOptions) Target {
 func (e *Executor) end(ctx context.Context, s *settling, o SettleOptions) error {
 	op := s.view.Operation
 	if _, all := dispatch.AllAccounted(s.view.Attempts); !all {
+		s.res.Next = strings.Join(s.ways, "\n")
 		return nil // accountAll said what is missing
 	}
 	if len(s.view.Attempts) == 0 {
