@@ -60,7 +60,8 @@ func legitimate(id Identity, f finding, o owner.Owner) bool {
 	case owner.Autoscaler:
 		return last == "replicas" || under(f.path, "resources") || f.change == Added
 	case owner.Operator:
-		return f.change == Added || last == "caBundle" && injected(id)
+		aggregated := id.Kind == "ClusterRole" && o.Manager == "clusterrole-aggregation-controller" && under(f.path, "rules")
+		return f.change == Added || last == "caBundle" && injected(id) || aggregated
 	case owner.Flux:
 		return f.change == Added
 	case owner.Other:

@@ -129,16 +129,16 @@ func (w *walker) extraItem(at tree.Path, n *schema.Node, live any) {
 
 // extraUnowned judges a field of an object that came without managedFields.
 func (w *walker) extraUnowned(at tree.Path, n, f *schema.Node, live any) {
+	if f != nil && f.Default != nil {
+		if _, depends := f.Default.(schema.Filled); depends {
+			return
+		}
+	}
 	if m, ok := live.(map[string]any); ok && len(m) > 0 && !f.Indivisible(live) {
 		for _, key := range slices.Sorted(maps.Keys(m)) {
 			w.extra(at.With(tree.FieldStep(key)), f, key, m[key])
 		}
 		return
-	}
-	if f != nil && f.Default != nil {
-		if _, depends := f.Default.(schema.Filled); depends {
-			return
-		}
 	}
 	if keptByControllers(at) {
 		return

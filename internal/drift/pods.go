@@ -107,8 +107,8 @@ func immutableChange(id Identity, root *schema.Node, live, after map[string]any)
 	return ""
 }
 
-// differs says whether the field would be set to something else. One that is taken away gets its old value back from the
-// server.
+// differs says whether the field would be set to something else. What would be taken away is not counted: inside a whole
+// it is what the server filled in, and elsewhere the server gives the field its old value back.
 func differs(root *schema.Node, live, after map[string]any, field string) bool {
 	names := strings.Split(field, ".")
 	a, b := tree.Field(live, names...), tree.Field(after, names...)
@@ -116,5 +116,5 @@ func differs(root *schema.Node, live, after map[string]any, field string) bool {
 	if b == nil || a == nil && root.At(above).SilentField(last, b, false) {
 		return false
 	}
-	return !schema.Equal(root.At(tree.Fields(names...)), a, b, false)
+	return !schema.Says(root.At(tree.Fields(names...)), b, a, false)
 }

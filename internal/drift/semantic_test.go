@@ -329,3 +329,77 @@ func TestNotYetFlux(t *testing.T) {
 		}
 	}
 }
+
+// The rules of an aggregated role are the aggregation controller's.
+func TestAggregatedRoles(t *testing.T) {
+	const role = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: all}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {all: "true"}}]}
+rules: []
+`
+	rules := []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"pods"}, "verbs": []any{"get"}}}
+	for manager, want := range map[string]drift.Class{"clusterrole-aggregation-controller": drift.InSync, "other-controller": drift.Unclaimed} {
+		w := applied(t, role)
+		w.writes(manager, "", "rules", rules)
+		if o := judge(w.subject()); o.Class != want {
+			t.Errorf("%s: want %s: %s", manager, want, shown(o))
+		}
+	}
+}
+
+// A StatefulSet's claims have fields that the server fills in; they are neither a difference nor a refused change.
+func TestClaimsOfAStatefulSet(t *testing.T) {
+	const db = `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: demo}
+spec:
+  serviceName: db
+  replicas: 1
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: db, image: "postgres:17"}]}
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+`
+	filled := func(w *world) {
+		claim, _ := tree.List(w.live, "spec", "volumeClaimTemplates")[0].(map[string]any)
+		claim["apiVersion"], claim["kind"], claim["status"] = "v1", "PersistentVolumeClaim", map[string]any{"phase": "Pending"}
+	}
+	for name, c := range map[string]struct {
+		manager, operation string
+		managedFields      bool
+	}{
+		"applied by Flux":        {"kustomize-controller", "Apply", true},
+		"created by kubectl":     {"kubectl-client-side-apply", "Update", true},
+		"without managed fields": {"kustomize-controller", "Apply", false},
+	} {
+		w := applied(t, db)
+		filled(w)
+		w.writers[0].manager, w.writers[0].operation = c.manager, c.operation
+		w.writes("kubectl-set", "", "spec.template.spec.containers[name=db].image", "postgres:18")
+		s := w.subject()
+		if !c.managedFields {
+			object := w.object()
+			delete(tree.Map(object, "metadata"), "managedFields")
+			s.Live = side(t, object)
+		}
+		o := judge(s)
+		if len(visible(o)) != 1 || visible(o)[0].Forecast.Next.Outcome != drift.Reverted || !visible(o)[0].Forecast.Next.RollsPods {
+			t.Errorf("%s: %s", name, shown(o))
+		}
+	}
+	w := applied(t, db)
+	filled(w)
+	larger := parse(t, strings.Replace(db, "storage: 1Gi", "storage: 2Gi", 1))
+	s := w.subject()
+	s.Head = side(t, larger)
+	o := judge(s, moved)
+	if d := visible(o); len(d) != 1 || d[0].Forecast.Next.Outcome != drift.Survives || !strings.Contains(d[0].Forecast.Next.Why, "volumeClaimTemplates") {
+		t.Error(shown(o))
+	}
+}

@@ -57,6 +57,7 @@ var filledIn = map[string]map[string]any{
 	"io.k8s.api.core.v1.TopologySpreadConstraint":           {"nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"},
 	"io.k8s.api.core.v1.PersistentVolumeClaimSpec":          {"volumeMode": "Filesystem", "storageClassName": Filled{}, "volumeName": Filled{}},
 	"io.k8s.api.core.v1.PersistentVolumeSpec":               {"volumeMode": "Filesystem", "persistentVolumeReclaimPolicy": "Retain", "claimRef": Filled{}},
+	"io.k8s.api.core.v1.PersistentVolumeClaim":              {"apiVersion": Filled{}, "kind": Filled{}, "status": Filled{}},
 	"io.k8s.api.core.v1.Secret":                             {"type": "Opaque"},
 	"io.k8s.api.core.v1.NamespaceSpec":                      {"finalizers": Filled{}},
 	"io.k8s.api.core.v1.ServicePort":                        {"protocol": "TCP", "targetPort": Filled{}, "nodePort": Filled{}},

@@ -158,3 +158,35 @@ func equalLists(n *Node, a, b []any, custom bool) bool {
 	}
 	return true
 }
+
+// Says says whether b says everything that a says; what b says more was filled in.
+func Says(n *Node, a, b any, custom bool) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		for name, v := range a {
+			f, _ := n.Field(name)
+			other := b[name]
+			if ok = ok && (other == nil && n.SilentField(name, v, custom) || v == nil || Says(f, v, other, custom)); !ok {
+				return false
+			}
+		}
+		return ok
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		places := func(i int) int { return i }
+		if steps, keyed := n.Steps(a); keyed {
+			places = func(i int) int { return n.find(b, steps[i]) }
+		}
+		for i := range a {
+			if j := places(i); j < 0 || !Says(n.Item(), a[i], b[j], custom) {
+				return false
+			}
+		}
+		return true
+	}
+	return n.SameScalar(a, b)
+}
