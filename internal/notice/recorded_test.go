@@ -2,6 +2,9 @@ package notice
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -38,9 +41,26 @@ func TestFromAct(t *testing.T) {
 
 // Every effect and symptom of the shipped recognisers is in the graph's lists, or they would count for nothing.
 func TestShippedRecognisersSpeakTheGraphsWords(t *testing.T) {
-	for _, s := range []string{"api-gap", "leader-change", "node-notready", "pod-restart", "reconcile-delay", "talos-gap", "unavailable"} {
-		if _, ok := graph.Symptom(s).About(); !ok {
-			t.Errorf("%s is no symptom", s)
+	files, err := filepath.Glob("../act/recognisers/*.yaml")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d recognisers, %v", len(files), err)
+	}
+	word := regexp.MustCompile(`(effect|symptom): ([a-z-]+)`)
+	seen := map[string]int{}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
 		}
+		for _, m := range word.FindAllStringSubmatch(string(text), -1) {
+			seen[m[1]]++
+			_, symptom := graph.Symptom(m[2]).About()
+			if m[1] == "symptom" && !symptom || m[1] == "effect" && !graph.KnownEffect(graph.Effect(m[2])) {
+				t.Errorf("%s: %s is no known %s", f, m[2], m[1])
+			}
+		}
+	}
+	if seen["effect"] < 10 || seen["symptom"] < 10 {
+		t.Errorf("only %v were found", seen)
 	}
 }
