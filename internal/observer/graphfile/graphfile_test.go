@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/clewops/clew/internal/graph"
 )
 
-var update = flag.Bool("update", false, "write docs/graph.schema.json")
+var update = flag.Bool("update", false, "write docs/graph.schema.json and docs/graph.md")
 
 const example = `# What discovery cannot know.
 cluster: prod
@@ -147,20 +148,21 @@ func TestWhatHangsTogetherNamesTheLine(t *testing.T) {
 	}
 }
 
-const published = "../../../docs/graph.schema.json"
-
-func TestSchemaIsPublished(t *testing.T) {
-	if *update {
-		if err := os.WriteFile(published, Schema(), 0o644); err != nil {
+func TestDocumentsArePublished(t *testing.T) {
+	for name, want := range map[string][]byte{"graph.schema.json": Schema(), "graph.md": Document()} {
+		file := filepath.Join("../../../docs", name)
+		if *update {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	b, err := os.ReadFile(published)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(b) != string(Schema()) {
-		t.Error("docs/graph.schema.json is not what the code says: go test ./internal/observer/graphfile -update")
+		if string(b) != string(want) {
+			t.Errorf("docs/%s is not what the code says: go test ./internal/observer/graphfile -update", name)
+		}
 	}
 }
 
