@@ -53,6 +53,9 @@ func (s suite) Run() int {
 			code = max(code, 1)
 		}
 	}
+	if builtProgram.path != "" {
+		_ = os.RemoveAll(filepath.Dir(builtProgram.path))
+	}
 	return code
 }
 
