@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/clewops/clew/internal/config"
 	"github.com/clewops/clew/internal/dispatch"
 	"github.com/clewops/clew/internal/ledger"
 )
@@ -67,7 +68,8 @@ func (s *Store) syncHeads(tx *Tx, machines []string) error {
 }
 
 // checkHeadFile compares the database with what this host last saw, when the store is opened. A host that never saw it
-// begins to remember.
+// begins to remember. A file's memory lies beside it from the first entry on, so that a file in use without one is a file
+// of which it is not known what was last seen.
 func (s *Store) checkHeadFile(ctx context.Context) error {
 	// The file is read before the database: read after it, it could be ahead of what the snapshot shows.
 	seen, seenErr := s.head.load()
@@ -86,6 +88,10 @@ func (s *Store) checkHeadFile(ctx context.Context) error {
 			return nil
 		}
 		switch {
+		case errors.Is(seenErr, fs.ErrNotExist) && s.engine.name() == string(config.SQLite) && i.head.Revision > 1:
+			_ = s.looksRestored(fmt.Sprintf("the store is in use, and the head file beside it (%s) is gone, so it is not known what was last seen",
+				s.head.path))
+			return nil
 		case errors.Is(seenErr, fs.ErrNotExist):
 			return tx.beginHeadFile()
 		case errors.Is(seenErr, errHeadDamaged):

@@ -101,13 +101,20 @@ func TestAnotherHistoryLooksRestored(t *testing.T) {
 	mustGuarded(t, s, 2)
 	closeNow(t, s)
 	copyStore(t, path, path+".backup")
+	head := path + ".head"
+	then, err := os.ReadFile(head)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s = open(t, p)
 	mustGuarded(t, s, 1)
 	closeNow(t, s)
 
 	copyStore(t, path+".backup", path)
-	head := path + ".head"
 	if err := os.Rename(head, head+".kept"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(head, then, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, p) // as on another host, which did not see the lost entry
@@ -182,6 +189,23 @@ func TestALostHeadFileIsNoticedWhileOpen(t *testing.T) {
 		}
 		wantRestored(t, guarded(s), "is gone")
 	})
+}
+
+// A file in use whose memory of the heads is gone could be rewound without a sign. A recovery begins to remember again.
+func TestAFileWithoutItsHeadFileIsNotBelieved(t *testing.T) {
+	p := sqlitePlace(t, t.TempDir())
+	s := open(t, p)
+	mustGuarded(t, s, 1)
+	closeNow(t, s)
+	if err := os.Remove(p.Location.Path + ".head"); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, p)
+	wantRestored(t, s.Restored(), "is gone")
+	wantRestored(t, guarded(s), "is gone")
+	if _, err := os.Lstat(p.Location.Path + ".head"); err == nil {
+		t.Error("looking made a new head file")
+	}
 }
 
 // A PostgreSQL database that is restored from a dump: another entries table, and entries are missing.
