@@ -167,7 +167,10 @@ func (w *walk) interfere() string {
 // disturbance is something that a comparison of the plan, or of its operation when it has one, has to notice.
 func (w *walk) disturbance(op dispatch.Operation, owner string) string {
 	plan, m := w.names[op.Plan], w.nodeOf(op.Machine).name
-	other, _ := pick(w, w.procsThat(func(*proc) bool { return true }))
+	other, ok := pick(w, w.procsThat(func(*proc) bool { return true }))
+	if !ok {
+		return ""
+	}
 	id := w.names[op.ID]
 	switch {
 	case op.Retry != nil && w.chance(50):
