@@ -120,6 +120,14 @@ func TestKeptSecrets(t *testing.T) {
 			Digest: digest, Who: "anna", Until: day.Add(time.Hour),
 		}}
 	}
+	withoutDigest := func(in *drift.Input) { kept(in); in.Kept[0].Digest = "" }
+	for _, key := range []func(*drift.Input){key(""), key("k")} {
+		w := applied(t, secretObject)
+		w.writes("kubectl-edit", "", "data.password", encode("live"))
+		if o := judge(w.subject(), both(key, withoutDigest)); o.Class != drift.Unclaimed {
+			t.Errorf("a record of no digest covers nothing: %s", shown(o))
+		}
+	}
 	for name, c := range map[string]struct {
 		key   string
 		value string
