@@ -74,7 +74,7 @@ func TestMeasure(t *testing.T) {
 // measureOperations measures operations against bare transactions and against those in a store with a long past, and
 // verifies that past. They take turns, so that whatever else the machine does falls on all alike.
 func measureOperations(t *testing.T, r *report, engine config.Engine, sz size) {
-	bare, list := record(t, engine, sz.machines, sz.operations)
+	bare, list := record(t, engine, sz.machines, sz.operations, sz.short)
 	r.floor(engine, floor(bare, sz.floors))
 	brief, old := newDesk(t, engine, sz.machines), newDesk(t, engine, sz.machines)
 	brief.fill(sz.short)

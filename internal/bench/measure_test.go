@@ -27,11 +27,13 @@ type recorded struct {
 	attempt      int
 }
 
-// record runs operations and captures what each transaction writes. The rows that were there before are copied into a
-// database of the same engine and settings, where the transactions can be repeated.
-func record(t testing.TB, engine config.Engine, machines, operations int) (*plain, []recorded) {
+// record runs operations and captures what each transaction writes. The rows that were there before, with as long a past
+// as the store has that it is compared with, are copied into a database of the same engine and settings, where the
+// transactions can be repeated.
+func record(t testing.TB, engine config.Engine, machines, operations, entries int) (*plain, []recorded) {
 	t.Helper()
 	d := newDesk(t, engine, machines)
+	d.fill(entries)
 	c := newCapture(t, d.w.Place)
 	place := storetest.New(t, engine)
 	s, err := store.Open(ctx, store.Config{Location: place.Location, StateDir: place.StateDir})
