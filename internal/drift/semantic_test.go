@@ -403,3 +403,27 @@ spec:
 		t.Error(shown(o))
 	}
 }
+
+// What admission adds while Flux applies is owned by nobody, and no difference; the same with an owner is one.
+func TestWhatAdmissionAdds(t *testing.T) {
+	const pod = "spec.template.spec"
+	for field, v := range map[string]any{
+		pod + ".containers[name=proxy]":       container("proxy", "envoy:1"),
+		pod + ".nodeSelector":                 map[string]any{"pool": "a"},
+		pod + ".runtimeClassName":             "gvisor",
+		"metadata.annotations.injected":       "yes",
+		"metadata.labels.injected":            "yes",
+		pod + ".containers[name=web].tty":     true,
+		pod + ".containers[name=web].command": []any{"a"},
+	} {
+		w := applied(t, deployment)
+		w.writes("kubectl-edit", "", field, v)
+		if o := judge(w.subject()); o.Class != drift.Unclaimed {
+			t.Errorf("%s by hand: %s", field, shown(o))
+		}
+		w.writers = w.writers[:1] // nobody owns it
+		if o := judge(w.subject()); o.Class != drift.InSync || len(o.Differences) > 0 {
+			t.Errorf("%s at admission: %s", field, shown(o))
+		}
+	}
+}
