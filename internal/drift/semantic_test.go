@@ -427,3 +427,28 @@ func TestWhatAdmissionAdds(t *testing.T) {
 		}
 	}
 }
+
+// Inside a whole that Flux alone owns, what git does not say was filled in, unless what was applied said it; once somebody
+// else owns the whole, it is an edit.
+func TestInsideAWhole(t *testing.T) {
+	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: demo}, spec: {containers: [{name: c}], tolerations: [{key: a}]}}"
+	const at = "spec.tolerations[0].tolerationSeconds"
+	fill := func(w *world) {
+		toleration, _ := tree.List(w.live, "spec", "tolerations")[0].(map[string]any)
+		toleration["tolerationSeconds"] = int64(30)
+	}
+	w := applied(t, pod)
+	fill(w)
+	if o := judge(w.subject()); o.Class != drift.InSync || len(o.Differences) > 0 {
+		t.Errorf("filled in: %s", shown(o))
+	}
+	s := w.subject()
+	s.Applied = side(t, parse(t, strings.Replace(pod, "{key: a}", "{key: a, tolerationSeconds: 30}", 1)))
+	if o := judge(s, moved); o.Class != drift.Pending || o.Differences[0].Field != at {
+		t.Errorf("git no longer says it: %s", shown(o))
+	}
+	w.writes("kubectl-edit", "", at, int64(30))
+	if o := judge(w.subject()); o.Class != drift.Unclaimed || o.Differences[0].Field != at {
+		t.Errorf("edited: %s", shown(o))
+	}
+}

@@ -151,6 +151,10 @@ func TestNothingToApply(t *testing.T) {
 	if got := apply.Predict(input(t, builtin(t), c)); got.Applied {
 		t.Errorf("finalizers are not looked at: %s", tree.JSON(got.After))
 	}
+	c.Config["nonsense"] = "x"
+	if got := apply.Predict(input(t, builtin(t), c)); got.Applied {
+		t.Errorf("what the server has no place for is no reason: %s", tree.JSON(got.After))
+	}
 	c.ManagedFields = append(c.ManagedFields, entry("kubectl-label", "Update", `{"f:metadata":{"f:labels":{"f:gone":{}}}}`))
 	tree.Map(c.Live, "metadata")["managedFields"] = c.ManagedFields
 	got := apply.Predict(input(t, builtin(t), c))
