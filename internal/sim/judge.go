@@ -79,6 +79,12 @@ type moment struct {
 // tell says what an entry records that moves no state.
 func (s *Sim) tell(e ledger.Entry, rec *dispatch.Records) {
 	switch e.Kind {
+	case dispatch.EntryApproved:
+		for id, a := range rec.Approvals {
+			if a.Revision == e.Revision {
+				s.name("a", id)
+			}
+		}
 	case dispatch.EntryAccounted, dispatch.EntryResponse:
 		for k, a := range rec.Attempts {
 			if x := a.Accounting; x != nil && x.Revision == e.Revision {

@@ -86,8 +86,11 @@ func TestScriptedHistories(t *testing.T) {
 						places[list] = newPlace(top, engine, without)
 					}
 					out, broken := run(t, places[list], d.Input)
-					if len(broken) > 0 && len(without) == 0 {
+					switch {
+					case len(broken) > 0 && len(without) == 0:
 						t.Errorf("%s: %v", d.Pos, broken)
+					case len(broken) == 0 && len(without) > 0:
+						t.Errorf("%s: without %s nothing broke", d.Pos, list)
 					}
 					return out
 				})
