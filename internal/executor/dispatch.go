@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clewops/clew/internal/dispatch"
+	"github.com/clewops/clew/internal/ledger"
 	"github.com/clewops/clew/internal/refusal"
 	"github.com/clewops/clew/internal/secret"
 )
@@ -34,6 +35,13 @@ func (j *job) close() {
 	}
 }
 
+// actor is who asks and what runs for them, as a refusal records it.
+func (e *Executor) actor() ledger.Actor {
+	who := e.Who
+	who.Instance = e.Instance
+	return who
+}
+
 // Dispatch runs one approved plan to an end, or to unresolved. wait bounds how long it then keeps looking for evidence.
 // A refusal, an unknown commitment and a failure are errors; an operation that exists is always in the result.
 func (e *Executor) Dispatch(ctx context.Context, planID string, wait time.Duration) (Result, error) {
@@ -42,7 +50,7 @@ func (e *Executor) Dispatch(ctx context.Context, planID string, wait time.Durati
 		return Result{Plan: planID}, err
 	}
 	res := Result{Plan: planID, Machine: machine.Name}
-	if err := e.Store.Precheck(ctx, planID); err != nil {
+	if err := e.Store.Precheck(ctx, planID, e.actor()); err != nil {
 		return res, err
 	}
 	by, err := e.owner(ctx)

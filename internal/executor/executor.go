@@ -28,7 +28,7 @@ type Reads interface {
 type Transactions interface {
 	// Precheck runs the comparisons that need no reading as they stand now, before anything is decrypted or any
 	// credential used.
-	Precheck(ctx context.Context, plan string) error
+	Precheck(ctx context.Context, plan string, who ledger.Actor) error
 	Commit(ctx context.Context, r dispatch.CommitRequest) (dispatch.Operation, error)
 	Attempt(ctx context.Context, r dispatch.AttemptRequest) (dispatch.AttemptResult, error)
 	// FindToken waits, under the machine's scope lock, for a COMMIT in flight and says whether it took effect.

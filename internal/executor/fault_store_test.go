@@ -29,9 +29,9 @@ func (s faultStore) FailRead(ctx context.Context, machine string, basis int64, i
 	return s.Store.FailRead(ctx, machine, basis, instance, reason)
 }
 
-func (s faultStore) Precheck(ctx context.Context, plan string) error {
+func (s faultStore) Precheck(ctx context.Context, plan string, who ledger.Actor) error {
 	defer s.p.alive()
-	return s.Store.Precheck(ctx, plan)
+	return s.Store.Precheck(ctx, plan, who)
 }
 
 func (s faultStore) Commit(ctx context.Context, r dispatch.CommitRequest) (dispatch.Operation, error) {

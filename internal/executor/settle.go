@@ -253,7 +253,7 @@ func (e *Executor) retry(ctx context.Context, s *settling) error {
 	op := s.view.Operation
 	j := &job{plan: s.view.Plan, by: op.Owner, target: s.target(SettleOptions{})}
 	defer j.close()
-	if err := e.Store.Precheck(ctx, op.Plan); err != nil {
+	if err := e.Store.Precheck(ctx, op.Plan, e.actor()); err != nil {
 		s.done = true
 		return err
 	}

@@ -69,8 +69,8 @@ func (x *steps) FailRead(ctx context.Context, machine string, basis int64, insta
 	return err
 }
 
-func (x *steps) Precheck(ctx context.Context, plan string) error {
-	_, err := through(x.p, "precheck", func() (nothing, error) { return only(x.p.store().Precheck(ctx, plan)) })
+func (x *steps) Precheck(ctx context.Context, plan string, who ledger.Actor) error {
+	_, err := through(x.p, "precheck", func() (nothing, error) { return only(x.p.store().Precheck(ctx, plan, who)) })
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/clewops/clew/internal/dispatch"
+	"github.com/clewops/clew/internal/ledger"
 	"github.com/clewops/clew/internal/refusal"
 	"github.com/clewops/clew/internal/store"
 	"github.com/clewops/clew/internal/store/storetest/world"
@@ -184,24 +185,29 @@ func TestATokenIsLookedUp(t *testing.T) {
 func TestAPrecheckComesBeforeAnythingIsDecrypted(t *testing.T) {
 	world.Each(t, func(t *testing.T, w *world.World) {
 		m, p := w.Machine("w1"), w.Process()
+		who := ledger.Actor{Identity: "ben", Role: store.RoleOperator, Assurance: ledger.Asserted, Instance: p.ID}
 		plan := m.Plan(w.Config("next"))
-		wantRefusal(t, w.Store.Precheck(ctx, plan.ID), 1, "plan-not-approved")
+		wantRefusal(t, w.Store.Precheck(ctx, plan.ID, who), 1, "plan-not-approved")
+		entries, err := w.Store.Entries(ctx, store.EntryFilter{Kinds: []string{dispatch.EntryRefused}})
+		if err != nil || len(entries) != 1 || entries[0].Actor != who {
+			t.Errorf("the refusal names another than who asked: %+v, %v", entries, err)
+		}
 		wantRecorded(t, w, m.ID, 1, "plan-not-approved")
 		w.Approve(plan)
-		if err := w.Store.Precheck(ctx, plan.ID); err != nil {
+		if err := w.Store.Precheck(ctx, plan.ID, who); err != nil {
 			t.Fatal(err)
 		}
 		fine[dispatch.Machine](t)(w.Store.Freeze(ctx, w.Author, m.ID, "hands off"))
-		wantRefusal(t, w.Store.Precheck(ctx, plan.ID), 6, "gate-closed")
+		wantRefusal(t, w.Store.Precheck(ctx, plan.ID, who), 6, "gate-closed")
 		fine[dispatch.Machine](t)(w.Store.Unfreeze(ctx, w.Approver, m.ID, ""))
 		newer := m.Approved(w.Config("newer"))
 		op := m.Sending(p, plan)
-		if err := w.Store.Precheck(ctx, plan.ID); err != nil { // as for a retry
+		if err := w.Store.Precheck(ctx, plan.ID, who); err != nil { // as for a retry
 			t.Fatal(err)
 		}
-		wantRefusal(t, w.Store.Precheck(ctx, newer.ID), 4, "scope-held")
+		wantRefusal(t, w.Store.Precheck(ctx, newer.ID, who), 4, "scope-held")
 		m.Respond(op, 1, dispatch.RejectedDef)
-		wantRefusal(t, w.Store.Precheck(ctx, plan.ID), 0, "operation-exists")
+		wantRefusal(t, w.Store.Precheck(ctx, plan.ID, who), 0, "operation-exists")
 	})
 }
 

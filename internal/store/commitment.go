@@ -116,9 +116,10 @@ func (tx *Tx) gate(name string) error {
 	return tx.store.cfg.Gate(tx.ctx, name)
 }
 
-// Precheck runs the comparisons that need no reading (dispatch.Precheck) as they stand now, so that nothing is decrypted and no credential used for a plan
-// that fails them. It holds nothing: the commitment compares again. A refusal is recorded.
-func (s *Store) Precheck(ctx context.Context, planID string) error {
+// Precheck runs the comparisons that need no reading (dispatch.Precheck) as they stand now, so that nothing is decrypted
+// and no credential used for a plan that fails them. It holds nothing: the commitment compares again. A refusal is
+// recorded, with who asked.
+func (s *Store) Precheck(ctx context.Context, planID string, who ledger.Actor) error {
 	b, err := s.bindingOfPlan(ctx, planID)
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func (s *Store) Precheck(ctx context.Context, planID string) error {
 	if err != nil || r == nil {
 		return err
 	}
-	return s.refused(ctx, b, r, ledger.Actor{}, nil)
+	return s.refused(ctx, b, r, who, nil)
 }
 
 // Commit is the commitment transaction, C: it compares 0 to 6 under its locks and creates the operation. Its COMMIT is the

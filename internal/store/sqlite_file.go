@@ -96,8 +96,17 @@ func checkFile(ctx context.Context, path string, inspect bool) error {
 }
 
 // readMark reads the mark of an SQLite file and whether it holds nothing at all. It changes neither content nor mode.
+// Where nothing can be put beside the file, as on a file system that is read-only, the file itself is read without locks.
 func readMark(ctx context.Context, path string) (mark int64, empty bool, err error) {
-	db, err := sql.Open("sqlite", plainDSN(path, "ro"))
+	mark, empty, err = queryMark(ctx, plainDSN(path, "ro"))
+	if sqliteCode(err)&0xff == sqlite3.SQLITE_CANTOPEN {
+		mark, empty, err = queryMark(ctx, plainDSN(path, "ro")+"&immutable=1")
+	}
+	return mark, empty, err
+}
+
+func queryMark(ctx context.Context, dsn string) (mark int64, empty bool, err error) {
+	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return 0, false, err
 	}
