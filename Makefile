@@ -60,12 +60,19 @@ faults: ensure
 procs: ensure
 	CLEW_TEST_CONTENTION_SECONDS=60 go test -vet=off -count=1 -timeout 20m -v -run '^TestManyProcesses' ./internal/store/storetest/contention
 
-# Every fuzz target for a number of executions, one target at a time.
-EXECUTIONS ?= 300
+# Every fuzz target for a number of executions, one target at a time. The programs are built as they are for other tests:
+# built for guidance, all that they link would be compiled once more. To search with guidance: go test -fuzz NAME PACKAGE.
+EXECUTIONS ?= 1000
 fuzz:
-	@grep -r --include='*_test.go' -o '^func Fuzz[A-Za-z0-9]*' internal | sort | while IFS=: read -r file func; do \
-		name=$${func#func }; echo "$$name in $$(dirname "$$file")"; \
-		out=$$(go test -vet=off -run '^$$' -fuzz "^$$name\$$" -fuzztime $(EXECUTIONS)x "./$$(dirname "$$file")" 2>&1) || { echo "$$out"; exit 1; }; \
+	@mkdir -p $(CACHE)/fuzz
+	@for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \
+		program="$(CACHE)/fuzz/$${dir//\//-}.test"; \
+		CGO_ENABLED=0 go test -vet=off -c -o "$$program" "./$$dir"; \
+		for name in $$(grep -hoE '^func Fuzz[A-Za-z0-9]*' "$$dir"/*_test.go | cut -c6- | sort); do \
+			echo "$$name in $$dir"; \
+			out=$$(cd "$$dir" && "$$program" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(EXECUTIONS)x \
+				-test.fuzzcachedir $(CACHE)/fuzz/corpus 2>&1) || { echo "$$out"; exit 1; }; \
+		done; \
 	done
 
 # Random histories: 20,000 on SQLite, 2,000 on PostgreSQL, and 500 on each with the race detector; without -scale a tenth.
