@@ -30,6 +30,7 @@ type Process struct {
 	done    chan struct{} // closed when it has ended
 	ended   bool          // the script has seen its end
 	without dispatch.Without
+	as      string // who acts; "" is an operator of its own
 }
 
 // Option changes how an executor is started.
@@ -37,6 +38,9 @@ type Option func(*Process)
 
 // Guarded starts an executor with every guard in place, in a row that takes some away.
 func Guarded() Option { return func(p *Process) { p.without = nil } }
+
+// By starts the process for a person with other roles than an operator's.
+func By(person string) Option { return func(p *Process) { p.as = person } }
 
 // Dispatch starts an executor that dispatches a plan, with gates armed. It does not go on looking for evidence: what stays
 // unresolved is left to Settle.
@@ -58,7 +62,9 @@ func (s *Stage) Clew(name string, armed []Gate, args []string, options ...Option
 	for _, o := range options {
 		o(p)
 	}
-	as := s.Person(operator(len(s.procs)), store.RoleOperator)
+	if p.as == "" {
+		p.as = s.Person(operator(len(s.procs)), store.RoleOperator)
+	}
 	dir := s.path(executorsDir, name)
 	p.gates = gateDir(filepath.Join(dir, "gates"))
 	s.must(os.MkdirAll(string(p.gates), 0o700), "making the gates of %s", name)
@@ -67,7 +73,7 @@ func (s *Stage) Clew(name string, armed []Gate, args []string, options ...Option
 	}
 	orders := filepath.Join(dir, "orders.json")
 	s.must(Orders{Gates: string(p.gates), Without: p.without}.write(orders), "writing the orders of %s", name)
-	args = append([]string{"lab", "drill", "executor", orders, "--", "--as", as, "-o", "json"}, args...)
+	args = append([]string{"lab", "drill", "executor", orders, "--", "--as", p.as, "-o", "json"}, args...)
 	p.cmd = exec.Command(s.run.o.Exe, args...)
 	p.cmd.Env, p.cmd.Dir = s.env(), s.dir
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
