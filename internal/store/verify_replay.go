@@ -127,6 +127,9 @@ func (r *replay) machine(tx *Tx, id string, rec *dispatch.Records) error {
 			return err
 		}
 	}
+	if err := r.artifacts(tx, scope, rec); err != nil {
+		return err
+	}
 	return r.observations(tx, id, rec)
 }
 
