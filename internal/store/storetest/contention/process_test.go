@@ -43,7 +43,7 @@ const (
 
 // leastTurns are made however slow the machine is, or what comes rarely would not come at all; longestWork bounds that.
 const (
-	leastTurns  = 400
+	leastTurns  = 600
 	longestWork = 2 * time.Minute
 )
 
@@ -130,7 +130,7 @@ func (p *process) turn(ctx context.Context) error {
 func (p *process) onPlan(ctx context.Context, m int, planID string, saw seen) error {
 	c := call{Machine: m, Plan: planID, Instance: p.instance, Operation: saw.Operation, Generation: saw.Generation}
 	by := dispatch.Owner{Instance: p.instance, Generation: saw.Generation, Epoch: p.epoch}
-	if generation, waits := p.sent[planID]; waits && p.rand.IntN(2) == 0 {
+	if generation, waits := p.sent[planID]; waits && p.rand.IntN(4) == 0 {
 		c.Generation, by.Generation = generation, generation
 		err := p.call(answer, c, func(*call) error {
 			_, err := p.st.RecordResponse(ctx, saw.Operation, 1, by, dispatch.Response{Class: dispatch.RejectedDef, Code: "InvalidArgument"})
@@ -152,7 +152,7 @@ func (p *process) onPlan(ctx context.Context, m int, planID string, saw seen) er
 		kinds = append(kinds, reject, cancel, reject, cancel)
 	}
 	kind := kinds[p.rand.IntN(len(kinds))]
-	if saw.Plan != dispatch.PlanProposed && p.rand.IntN(12) == 0 {
+	if saw.Plan != dispatch.PlanProposed && p.rand.IntN(8) == 0 {
 		kind = []string{revoke, takeOver, takeOver, attempt, reject, cancel}[p.rand.IntN(6)]
 	}
 	if saw.Operation == "" && kind != read && kind != approve && kind != revoke && kind != claim {
