@@ -55,6 +55,7 @@ func Server(t testing.TB) *pgserver.Server {
 	t.Helper()
 	once.Do(func() {
 		server, serverErr = pgserver.Start(context.Background(), pgserver.Options{
+			Durable: durable,
 			// The schema MovedClock comes before PostgreSQL's own, and is there only where a test moves the clock.
 			Settings: map[string]string{"max_connections": "300", "search_path": "public, " + MovedClock + ", pg_catalog"},
 		})
