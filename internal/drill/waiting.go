@@ -95,8 +95,10 @@ func (s *Stage) fileLocks() []fileLock {
 	return found
 }
 
-func (s *Stage) readLocks() ([]fileLock, error) {
-	info, err := os.Stat(s.place.location.Path + ".lock")
+func (s *Stage) readLocks() ([]fileLock, error) { return s.readLocksOf(s.place.location.Path + ".lock") }
+
+func (s *Stage) readLocksOf(path string) ([]fileLock, error) {
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
