@@ -29,14 +29,17 @@ PROGRAMS := $(wildcard cmd/*)
 # Packages whose tests need neither a database nor a lab.
 FAST := $(wildcard internal/refusal internal/secret internal/ledger internal/dispatch internal/config internal/archtest)
 
-.PHONY: build demo drill test check sim faults fuzz procs bench bench-small bench-docs lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
+.PHONY: build demo announce drill test check sim faults fuzz procs bench bench-small bench-docs lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./%)
 
-demo: ensure build
+demo: announce ensure build
 	CGO_ENABLED=0 go build -o $(CACHE)/bin/demo ./scripts/demo
 	$(CACHE)/bin/demo bin/clew
+
+announce:
+	@[ -x bin/clew ] || echo "building from nothing: this takes some minutes once, and seconds after that"
 
 # Every row of the dispatch contract, on both stores and over both kinds of links. Network namespaces need root; without it
 # their rows are skipped, and the run says that it is no evidence. The evidence stays in OUT.

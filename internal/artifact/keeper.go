@@ -33,14 +33,27 @@ type Keeper struct {
 	identities []age.Identity
 }
 
-// Open reads the key file, and creates it (mode 0600, its directory 0700) on first use. A file that others may read is an
-// error: what it protects is no longer protected.
+// ErrNoKey says that there is no key file.
+var ErrNoKey = errors.New("there is no such file")
+
+// Create opens the key file, and makes it (mode 0600, its directory 0700) where there is none. It is for a store that
+// holds no artifact yet: with a new key none that is there could be decrypted.
+func Create(path string) (*Keeper, error) {
+	k, err := Open(path)
+	if !errors.Is(err, ErrNoKey) {
+		return k, err
+	}
+	if err := create(path); err != nil {
+		return nil, fmt.Errorf("the key file %q: %w", path, bare(err))
+	}
+	return Open(path)
+}
+
+// Open reads the key file. A file that others may read is an error: what it protects is no longer protected.
 func Open(path string) (*Keeper, error) {
 	b, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = create(path); err == nil {
-			b, err = readKeyFile(path)
-		}
+		return nil, fmt.Errorf("the key file %q: %w", path, ErrNoKey)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the key file %q: %w", path, bare(err))
@@ -135,15 +148,32 @@ func (k *Keeper) Seal(plain secret.Bytes) (string, error) {
 	return out.String(), nil
 }
 
-// Unseal decrypts what Seal made. The plaintext is in memory only.
-func (k *Keeper) Unseal(armored string) (secret.Bytes, error) {
+// ErrOtherKey says that an artifact was encrypted with a key that is not in the key file.
+var ErrOtherKey = errors.New("it was encrypted with another key")
+
+// Opens says whether one of the keys is the one that an artifact was encrypted with; it decrypts nothing of it.
+func (k *Keeper) Opens(armored string) error {
+	_, err := k.reader(armored)
+	return err
+}
+
+func (k *Keeper) reader(armored string) (io.Reader, error) {
 	r, err := age.Decrypt(armor.NewReader(strings.NewReader(armored)), k.identities...)
 	var none *age.NoIdentityMatchError
 	if errors.As(err, &none) {
-		return secret.Bytes{}, fmt.Errorf("it was encrypted with another key than those in %q", k.path)
+		return nil, fmt.Errorf("%w than those in %q", ErrOtherKey, k.path)
 	}
 	if err != nil {
-		return secret.Bytes{}, errors.New("it is not a sound age file")
+		return nil, errors.New("it is not a sound age file")
+	}
+	return r, nil
+}
+
+// Unseal decrypts what Seal made. The plaintext is in memory only.
+func (k *Keeper) Unseal(armored string) (secret.Bytes, error) {
+	r, err := k.reader(armored)
+	if err != nil {
+		return secret.Bytes{}, err
 	}
 	b, err := io.ReadAll(io.LimitReader(r, maxPlain+1))
 	switch {

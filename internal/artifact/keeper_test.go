@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ const planted = "token: pl4nted-m4chine-t0ken\n"
 
 func TestSealAndUnseal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "artifact.key")
-	k, err := Open(path)
+	k, err := Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func TestSealAndUnseal(t *testing.T) {
 	if strings.Contains(armored, "pl4nted") || !strings.HasPrefix(armored, "-----BEGIN AGE ENCRYPTED FILE-----") {
 		t.Errorf("not an armored age file, or the plaintext shows: %.80s", armored)
 	}
-	again, err := Open(path)
+	again, err := Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +53,11 @@ func TestSealAndUnseal(t *testing.T) {
 }
 
 func TestUnsealRefuses(t *testing.T) {
-	k, err := Open(filepath.Join(t.TempDir(), "a"))
+	k, err := Create(filepath.Join(t.TempDir(), "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := Open(filepath.Join(t.TempDir(), "b"))
+	other, err := Create(filepath.Join(t.TempDir(), "b"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestOpenRefusesAKeyFileThatIsNone(t *testing.T) {
 	}
 	k, err := os.ReadFile(func() string {
 		path := filepath.Join(dir, "good")
-		if _, err := Open(path); err != nil {
+		if _, err := Create(path); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -108,13 +109,24 @@ func TestOpenRefusesAKeyFileThatIsNone(t *testing.T) {
 	}
 }
 
+// TestOpenMakesNoKey: what is there could not be decrypted with a new one.
+func TestOpenMakesNoKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "typo")
+	if _, err := Open(path); !errors.Is(err, ErrNoKey) {
+		t.Errorf("error %v, want %v", err, ErrNoKey)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("opening made a key")
+	}
+}
+
 func TestManyCreateOneKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	keepers := make([]*Keeper, 8)
 	var wg sync.WaitGroup
 	for i := range keepers {
 		wg.Go(func() {
-			k, err := Open(path)
+			k, err := Create(path)
 			if err != nil {
 				t.Error(err)
 			}

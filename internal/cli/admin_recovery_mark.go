@@ -88,7 +88,7 @@ func (a *app) markMachine(ctx context.Context, st *store.Store, who store.Who, m
 			return err
 		}
 		r, _ := refusal.As(err)
-		a.note("%s: %s", m.Name, r.Message)
+		a.note("%s", r.Message)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -99,7 +99,7 @@ func (a *app) dryRun(ctx context.Context, st *store.Store, o *planOptions) error
 func (a *app) apply(ctx context.Context, st *store.Store, o *planOptions, breakGlass string, wait time.Duration) error {
 	if breakGlass != "" {
 		// Said before anything is planned: without a terminal there is no breaking of glass.
-		if err := a.mayAsk(decision{what: "break the glass", command: "clew apply … --break-glass REASON"}); err != nil {
+		if err := a.mayAsk(decision{what: "break the glass", command: o.command() + " --break-glass REASON"}); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (a *app) approveOrWait(ctx context.Context, st *store.Store, v planView, br
 	if err == nil && alone && a.mayAsk(d) == nil {
 		after, err := a.approveOne(ctx, st, who, v, breakGlass)
 		if isRefused(err, "not-confirmed") {
-			err = withNext(err, "clew approve %s, or clew plan cancel %s", v.Plan.ID, v.Plan.ID)
+			err = withNext(err, "clew approve %s\nclew plan cancel %s", v.Plan.ID, v.Plan.ID)
 		}
 		if err != nil || after.Standing.State == dispatch.PlanApproved {
 			return after, err
@@ -142,7 +142,7 @@ func (a *app) approveOrWait(ctx context.Context, st *store.Store, v planView, br
 		if err := a.planText(w, v); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(w, "\nwaits for a person: clew approve %s\n", v.Plan.ID)
+		_, err := fmt.Fprint(w, "\nit waits for a person's approval\n"+nextLines("", v.Next))
 		return err
 	})
 	if err != nil {

@@ -72,9 +72,7 @@ func (a *app) approve(ctx context.Context, words []string, breakGlass string, is
 	err = a.emit(approved, func(w io.Writer) error {
 		for _, v := range approved {
 			fmt.Fprintf(w, "plan %s is %s (%s)\n", v.Plan.ID, v.Standing.State, printable(approvalsText(v)))
-			if v.Next != "" {
-				fmt.Fprintf(w, "next: %s\n", v.Next)
-			}
+			fmt.Fprint(w, nextLines("", v.Next))
 		}
 		return nil
 	})

@@ -21,14 +21,13 @@ type decision struct {
 // mayAsk refuses where nobody can be asked: in the environment of a known agent, or without a terminal. Commands call
 // it before they do any work that the answer would make useless.
 func (a *app) mayAsk(d decision) error {
-	remedy := "a person, in a terminal of their own: " + d.command
 	if name, variable := a.agent(); name != "" {
 		return refusal.New("decision", "agent",
-			fmt.Sprintf("this is the environment of %s (%s is set), and to %s is a person's decision", name, variable, d.what), remedy)
+			fmt.Sprintf("this is the environment of %s (%s is set), and to %s is a person's decision, in a terminal of their own", name, variable, d.what), d.command)
 	}
 	if !isTerminal(a.stdin) {
 		return refusal.New("decision", "no-terminal",
-			fmt.Sprintf("to %s, a person has to type a confirmation, and standard input is no terminal", d.what), remedy)
+			fmt.Sprintf("to %s, a person has to type a confirmation, and standard input is no terminal", d.what), d.command)
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func (a *app) left(ctx context.Context, res executor.Result, err error) outcome 
 	}
 	res.Plan, res.Machine, res.State, res.Reason = v.Plan.ID, v.Machine.Name, v.Operation.State, v.Operation.Reason
 	if res.State.Holding() {
-		a.note("leaving is safe: operation %s stays unresolved; clew settle %s", res.Operation, res.Operation)
+		a.note("leaving is safe: operation %s is %s; later: clew settle %s", res.Operation, res.State, res.Operation)
 	}
 	if errors.Is(err, context.Canceled) {
 		err = nil
@@ -222,7 +222,7 @@ func (a *app) outcomeText(w io.Writer, o outcome) {
 		fmt.Fprintln(w, a.paint(styleGreen, printable(subject)))
 		return
 	case dispatch.Rejected:
-		reason = "rejected by the node: " + orNone(reason)
+		reason = rejection(reason)
 	case dispatch.Absent, dispatch.Committed, dispatch.Sending, dispatch.Verifying, dispatch.Unresolved, dispatch.Failed, dispatch.Cancelled:
 	}
 	line := withReason(subject, reason)
@@ -233,9 +233,7 @@ func (a *app) outcomeText(w io.Writer, o outcome) {
 	if o.State.Holding() && next == "" {
 		next = "clew settle " + o.Operation
 	}
-	if next != "" {
-		fmt.Fprintf(w, "  next: %s\n", printable(next))
-	}
+	fmt.Fprint(w, nextLines("  ", next))
 }
 
 func stateWord(s dispatch.State) string {

@@ -32,7 +32,7 @@ type draft struct {
 func (a *app) prepareDraft(ctx context.Context, st *store.Store, o *planOptions, record bool) (*draft, error) {
 	m, err := a.machineNamed(ctx, st, o.node)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, refusal.New("planning", "unknown-machine", err.Error(), "clew machine list, or clew machine import")
+		return nil, refusal.New("planning", "unknown-machine", err.Error(), "clew machine list\nclew machine import")
 	}
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (a *app) prepareDraft(ctx context.Context, st *store.Store, o *planOptions,
 		return nil, err
 	}
 	if m.Assignment.Role == dispatch.ControlPlane { // said before the machine is read; CheckPlan says it again
-		return nil, refusal.New("planning", "control-plane", m.Name+" is a control plane: control planes are observed, never targets", "")
+		return nil, refusal.New("planning", "control-plane", m.Name+" is a control plane: control planes are observed, never targets", "clew machine list")
 	}
 	d := &draft{machine: m}
 	if in.file != nil {
@@ -107,9 +107,24 @@ func (a *app) check(ctx context.Context, st *store.Store, d *draft, o *planOptio
 		return err
 	}
 	if r := dispatch.CheckPlan(d.plan, d.machine, d.observation.Reading, now); r != nil {
-		return r
+		return held(ctx, st, d.machine, r)
 	}
 	return d.describeChange(ctx, conn, len(in.patches) > 0)
+}
+
+// held says of a refusal what is behind it where an operation holds the machine: what the machine runs meanwhile is that
+// operation's doing.
+func held(ctx context.Context, st *store.Store, m dispatch.Machine, r *refusal.Refusal) error {
+	holding, err := holders(ctx, st)
+	if err != nil {
+		return err
+	}
+	v := holding[m.ID]
+	if v == nil || r.Code == "terms" {
+		return r
+	}
+	return refusal.New(r.Transaction, "scope-held", fmt.Sprintf("operation %s of %s is %s, and holds the machine until it has ended (%s)",
+		v.Operation.ID, m.Name, v.Operation.State, r.Message), settling(*v))
 }
 
 // recordReading reads the machine again, for the ledger, and binds the plan to that reading. The machine's record is
@@ -124,7 +139,7 @@ func (a *app) recordReading(ctx context.Context, st *store.Store, d *draft, o *p
 		return err
 	}
 	if d.observation.Reading.Active.Digest != looked {
-		return withNext(fmt.Errorf("the configuration of %s was changed while this was planned", d.machine.Name), "the same command again")
+		return withNext(fmt.Errorf("the configuration of %s was changed while this was planned: plan it again", d.machine.Name), "clew machine show %s --refresh", d.machine.Name)
 	}
 	if d.machine, err = st.Machine(ctx, d.machine.ID); err != nil {
 		return err
@@ -214,7 +229,9 @@ func (a *app) makeConfig(ctx context.Context, st *store.Store, d *draft, o *plan
 
 // checkConfig refuses a configuration that this machine cannot be given.
 func (d *draft) checkConfig() error {
-	no := func(code, why string) error { return refusal.New("planning", code, why, "correct the configuration") }
+	no := func(code, why string) error {
+		return refusal.New("planning", code, why, "clew machine show "+d.machine.Name)
+	}
 	parsed, err := talos.ParseConfig(d.config.Reveal())
 	if err != nil {
 		return err

@@ -201,7 +201,7 @@ func (a *app) drillTable(w io.Writer, r drill.Result) error {
 		}
 	}
 	fmt.Fprintf(w, "evidence: %s   manifest: sha256 %s\n", printable(r.Out), r.Digest)
-	_, err := fmt.Fprintf(w, "next: clew lab drill verify %s\n", printable(r.Out))
+	_, err := fmt.Fprint(w, nextLines("", "clew lab drill verify "+r.Out))
 	return err
 }
 

@@ -45,7 +45,8 @@ type nextError struct {
 func (e *nextError) Error() string { return e.err.Error() }
 func (e *nextError) Unwrap() error { return e.err }
 
-// withNext adds to a failure what to type or do next. It keeps the error's meaning and exit code; of several in one
+// withNext adds to a failure the command to type next, or several commands by lines; what is to be done besides belongs
+// into the error. It keeps the error's meaning and exit code; of several in one
 // chain the outermost is shown.
 func withNext(err error, format string, args ...any) error {
 	if err == nil {
@@ -61,7 +62,7 @@ type report struct {
 	Transaction string `json:"transaction,omitempty"`
 	Comparison  *int   `json:"comparison,omitempty"`
 	Message     string `json:"message"`
-	Next        string `json:"next,omitempty"`
+	Next        string `json:"next,omitempty"` // the command to type; where there are several, one a line
 	Exit        int    `json:"exit"`
 }
 
@@ -120,9 +121,16 @@ func (a *app) printReport(r report) {
 		return
 	}
 	fmt.Fprintln(a.stderr, r.screen())
-	if r.Next != "" {
-		fmt.Fprintln(a.stderr, "  next: "+printable(r.Next))
+	fmt.Fprint(a.stderr, nextLines("  ", r.Next))
+}
+
+// nextLines is what to type next, a line for each command; capitals stand for what the user fills in.
+func nextLines(indent, next string) string {
+	var b strings.Builder
+	for command := range strings.Lines(next) {
+		fmt.Fprintf(&b, "%snext: %s\n", indent, printable(strings.TrimSpace(command)))
 	}
+	return b.String()
 }
 
 // screen is the one line that says what happened.
@@ -135,7 +143,7 @@ func (r report) screen() string {
 		}
 		return "refused by clew: " + message
 	case "rejected":
-		return "rejected by the node: " + message
+		return rejection(message)
 	case "interrupted":
 		return "clew: interrupted: " + message
 	}

@@ -33,7 +33,7 @@ func (a *app) find(ctx context.Context, st *store.Store, word string) (kind, id 
 	}
 	kind, id, err = st.Resolve(ctx, word)
 	if err != nil {
-		return "", "", withNext(fmt.Errorf("%w", err), "clew plan list --all, clew machine list or clew log show what there is")
+		return "", "", withNext(fmt.Errorf("%w", err), "clew plan list --all\nclew machine list\nclew log")
 	}
 	return kind, id, nil
 }

@@ -108,7 +108,7 @@ func (a *app) labUp(ctx context.Context, o lab.Config, fits func(*lab.Lab) bool)
 			return err
 		}
 		if !fits(l) {
-			return withNext(fmt.Errorf("a lab of another shape is there already: %s", o.Dir), "clew lab status, or clew lab down")
+			return withNext(fmt.Errorf("a lab of another shape is there already: %s", o.Dir), "clew lab status\nclew lab down")
 		}
 		a.note("the lab was up already")
 	}
@@ -137,7 +137,7 @@ func newLabDown(a *app, where func() (string, error)) *cobra.Command {
 				return err
 			}
 			if err := l.Down(c.Context()); err != nil {
-				return withNext(err, "clew lab down again")
+				return withNext(err, "clew lab down")
 			}
 			a.note("the lab in %s is gone", dir)
 			return nil
@@ -207,10 +207,13 @@ client:worker-1 is how you reach worker-1 yourself, cp-1:worker-1 how the endpoi
 			if err != nil {
 				return labError(err)
 			}
-			if told != "" {
-				a.note("%s", told)
-			}
-			return nil
+			done := faultView{Target: o.Target, Kind: o.Kind, Arg: o.Arg, Times: o.Times, Told: told}
+			return a.emit(done, func(io.Writer) error {
+				if told != "" {
+					a.note("%s", told)
+				}
+				return nil
+			})
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return completeFault(where, args), cobra.ShellCompDirectiveNoFileComp
@@ -218,6 +221,15 @@ client:worker-1 is how you reach worker-1 yourself, cp-1:worker-1 how the endpoi
 	}
 	c.Flags().IntVar(&o.Times, "times", 0, "act on that many applies only (default: until healed)")
 	return c
+}
+
+// faultView is a fault that was ordered.
+type faultView struct {
+	Target string `json:"target"`
+	Kind   string `json:"kind"`
+	Arg    string `json:"arg,omitempty"`
+	Times  int    `json:"times,omitempty"` // 0: until healed
+	Told   string `json:"told,omitempty"`  // what the node or the link answered
 }
 
 // faultHelp lists the kinds, those of nodes and then those of links.
@@ -270,7 +282,7 @@ func (a *app) showLab(ctx context.Context, l *lab.Lab, made bool) error {
 			fmt.Fprintf(w, "faulty: %s:%s  towards the node %s, back %s\n", k.From, k.To, linkFault(k.ToNode, k), linkFault(k.FromNode, k))
 		}
 		if made {
-			fmt.Fprintf(w, "\nnext: clew machine import --talosconfig %s   then: clew lab fault --help   at the end: clew lab down\n", o.Talosconfig)
+			fmt.Fprint(w, "\n"+nextLines("", fmt.Sprintf("clew machine import --talosconfig %s\nclew lab fault --help\nclew lab down", o.Talosconfig)))
 		}
 		return nil
 	})

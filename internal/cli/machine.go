@@ -53,6 +53,8 @@ type machineView struct {
 	Operation    string                `json:"operation,omitempty"` // that holds the machine
 	State        dispatch.State        `json:"operation_state,omitempty"`
 	Recovery     dispatch.RecoveryMark `json:"recovery,omitempty"`
+
+	settle string // what to type about the operation
 }
 
 // observedView is the newest recorded reading of a machine.
@@ -73,7 +75,7 @@ type observedView struct {
 }
 
 // viewMachine puts a machine together from what the store knows.
-func viewMachine(m dispatch.Machine, o *dispatch.Observation, op *dispatch.Operation) machineView {
+func viewMachine(m dispatch.Machine, o *dispatch.Observation, op *dispatch.OperationView) machineView {
 	v := machineView{
 		ID: m.ID, Name: m.Name, Cluster: m.Cluster, ClusterID: m.ClusterID, NodeID: m.NodeID, HostName: m.HostName, UUID: m.UUID,
 		Role: m.Assignment.Role, Addresses: m.Assignment.Addresses, Desired: m.Desired, Applied: m.Applied,
@@ -90,7 +92,7 @@ func viewMachine(m dispatch.Machine, o *dispatch.Observation, op *dispatch.Opera
 		}
 	}
 	if op != nil {
-		v.Operation, v.State = op.ID, op.State
+		v.Operation, v.State, v.settle = op.Operation.ID, op.Operation.State, settling(*op)
 	}
 	v.Status = v.status()
 	return v
@@ -138,7 +140,7 @@ func (a *app) machineNamed(ctx context.Context, st *store.Store, word string) (d
 		err = store.ErrNotFound
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return m, withNext(&noMachineError{word: shorten(word)}, "clew machine list, or clew machine import")
+		return m, withNext(&noMachineError{word: shorten(word)}, "clew machine list\nclew machine import")
 	}
 	return m, err
 }
@@ -182,14 +184,14 @@ func (a *app) machineViews(ctx context.Context, st *store.Store, words []string)
 }
 
 // holders maps machines to the operations that hold them.
-func holders(ctx context.Context, st *store.Store) (map[string]*dispatch.Operation, error) {
+func holders(ctx context.Context, st *store.Store) (map[string]*dispatch.OperationView, error) {
 	open, err := st.OpenOperations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	held := make(map[string]*dispatch.Operation, len(open))
+	held := make(map[string]*dispatch.OperationView, len(open))
 	for _, v := range open {
-		held[v.Operation.Machine] = &v.Operation
+		held[v.Operation.Machine] = &v
 	}
 	return held, nil
 }
@@ -285,7 +287,7 @@ func (a *app) refresh(ctx context.Context, st *store.Store, words []string) erro
 	}
 	if failed > 0 {
 		return withNext(fmt.Errorf("%d of %d machines could not be read; what is shown of them is older", failed, len(machines)),
-			"check the address and the talosconfig, or clew machine import again")
+			"clew machine import --talosconfig FILE")
 	}
 	return nil
 }

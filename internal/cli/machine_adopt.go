@@ -32,6 +32,11 @@ func (a *app) recordImport(ctx context.Context, c *talos.Config, where talosconf
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(nodes, func(f *found) bool { return f.Role == dispatch.Worker }) {
+		if _, err := a.theKeeper(ctx, st); err != nil {
+			return nil, err
+		}
+	}
 	e, err := a.theExecutor(ctx, st)
 	if err != nil {
 		return nil, err
@@ -219,7 +224,7 @@ func (a *app) approveAdoptions(ctx context.Context, st *store.Store, fresh []*fo
 		err = a.mayAsk(decision{what: "accept what the workers run", command: command})
 	}
 	if _, refused := refusal.As(err); refused {
-		a.note("%d workers wait until a person accepts what they run: %s, then clew machine import again", len(ids), command)
+		a.note("%d workers wait until a person accepts what they run: %s; import again after that", len(ids), command)
 		return exitWith(exitNeedsYou)
 	}
 	if err != nil {

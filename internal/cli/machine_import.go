@@ -128,7 +128,7 @@ func nodesOf(c *talos.Config, list []string, named bool) ([]string, error) {
 	if ends := c.Endpoints(); len(ends) > 0 {
 		return ends, nil
 	}
-	return nil, withNext(fmt.Errorf("context %q of the talosconfig names neither nodes nor endpoints", c.ContextName()), "--nodes ADDRESS,ADDRESS")
+	return nil, withNext(fmt.Errorf("context %q of the talosconfig names neither nodes nor endpoints", c.ContextName()), "clew machine import --nodes ADDRESS")
 }
 
 // readNode reads a node directly, or through the talosconfig's first endpoint where it does not answer directly.
@@ -229,7 +229,7 @@ func (f *found) refuse() error {
 	case f.err != nil:
 		return f.err
 	case f.reading.Omni:
-		return refusal.New("import", "omni", f.Name+" is managed by Omni", "change it in Omni")
+		return refusal.New("import", "omni", f.Name+" is managed by Omni: it is changed there", "")
 	case !f.reading.Active.Present:
 		return refusal.New("import", "no-configuration", f.Name+" shows no active configuration: it waits for its first one", "")
 	}
@@ -308,8 +308,8 @@ func importFailure(nodes []*found) error {
 	}
 	switch {
 	case len(failed) > 0:
-		return withNext(fmt.Errorf("%d of %d nodes could not be imported: %s; the reasons are listed", len(failed), len(nodes), strings.Join(failed, ", ")),
-			"run clew machine import again when they answer; what was imported stays")
+		return withNext(fmt.Errorf("%d of %d nodes could not be imported: %s; the reasons are listed. What was imported stays", len(failed), len(nodes), strings.Join(failed, ", ")),
+			"clew machine import")
 	case len(refused) > 0:
 		return refusal.New("import", "some-refused", fmt.Sprintf("%s cannot be imported; the reasons are listed", strings.Join(refused, ", ")), "")
 	}

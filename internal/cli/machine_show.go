@@ -96,7 +96,7 @@ func (a *app) machineText(w io.Writer, v machineView) error {
 		return err
 	}
 	if next := v.next(); next != "" {
-		_, err := fmt.Fprintf(w, "\nnext: %s\n", printable(next))
+		_, err := fmt.Fprint(w, "\n"+nextLines("", next))
 		return err
 	}
 	return nil
@@ -106,11 +106,11 @@ func (a *app) machineText(w io.Writer, v machineView) error {
 func (v machineView) next() string {
 	switch {
 	case v.Operation != "":
-		return "clew settle " + v.Operation
+		return v.settle
 	case v.Drift != nil:
-		return fmt.Sprintf("clew machine diff %s, then clew plan create --adopt -n %s (keep it) or clew apply --revert -n %s (undo it)", v.Name, v.Name, v.Name)
+		return fmt.Sprintf("clew machine diff %s\nclew plan create -n %s --adopt\nclew apply -n %s --revert", v.Name, v.Name, v.Name)
 	case v.Frozen:
-		return "clew machine unfreeze " + v.Name + " (an approver)"
+		return "clew machine unfreeze " + v.Name
 	case v.Role == dispatch.Worker && v.Applied == "":
 		return "clew machine import"
 	}
@@ -223,9 +223,7 @@ func (a *app) machineDiffText(w io.Writer, d machineDiff) error {
 	if d.Staged != "" {
 		fmt.Fprintf(w, "a staged or try change is pending: the next boot would run %s\n", dispatch.ShortDigest(d.Staged))
 	}
-	if d.Next != "" {
-		fmt.Fprintf(w, "next: %s\n", printable(d.Next))
-	}
+	fmt.Fprint(w, nextLines("", d.Next))
 	return nil
 }
 
@@ -235,9 +233,5 @@ func (a *app) unseal(ctx context.Context, st *store.Store, digest string) (secre
 	if err != nil {
 		return secret.Bytes{}, err
 	}
-	keeper, err := a.theKeeper()
-	if err != nil {
-		return secret.Bytes{}, err
-	}
-	return keeper.Unseal(armored)
+	return lateKeeper{ctx: ctx, app: a, store: st}.Unseal(armored)
 }

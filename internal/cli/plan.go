@@ -32,7 +32,45 @@ type planView struct {
 	Approvals      []dispatch.Approval `json:"approvals"`
 	Operation      string              `json:"operation,omitempty"`
 	OperationState dispatch.State      `json:"operation_state,omitempty"`
-	Next           string              `json:"next,omitempty"` // the next command to type
+	Stale          string              `json:"stale,omitempty"` // why it can never be dispatched any more
+	Next           string              `json:"next,omitempty"`  // the command to type; where there are several, one a line
+}
+
+// fit says what stands between an open plan and its dispatch: a plan for the machine as it was is of no use any more, and
+// a machine that is held has to be free first.
+func (v *planView) fit(m dispatch.Machine, held *dispatch.OperationView) {
+	switch v.Standing.State {
+	case dispatch.PlanProposed, dispatch.PlanApproved:
+	case dispatch.PlanCommitted:
+		if held != nil && held.Operation.ID == v.Operation {
+			v.Next = settling(*held)
+		}
+		return
+	case dispatch.PlanRevoked, dispatch.PlanCancelled, dispatch.PlanExpired:
+		return
+	}
+	switch {
+	case v.Plan.BaselineRevision != m.BaselineRevision:
+		v.Stale = "the machine's configuration was changed since it was made"
+	case v.Plan.AssignmentRevision != m.AssignmentRevision:
+		v.Stale = "the machine's assignment was changed since it was made"
+	case v.Standing.State == dispatch.PlanProposed: // what stands in the way now need not when it is approved
+	case held != nil:
+		v.Next = settling(*held)
+	case m.Frozen && v.Plan.Kind == dispatch.KindApply, m.Drift != nil && m.Drift.ID != v.Plan.Drift:
+		v.Next = "clew machine show " + m.Name
+	}
+	if v.Stale != "" {
+		v.Next = "clew plan cancel " + v.Plan.ID
+	}
+}
+
+// settling is what to type about an operation that holds a machine: nothing is settled while its executor is at work.
+func settling(v dispatch.OperationView) string {
+	if v.OwnerStopped == "" {
+		return "clew show " + v.Operation.ID
+	}
+	return "clew settle " + v.Operation.ID
 }
 
 func viewPlan(v store.PlanView, machine string) planView {
@@ -72,7 +110,13 @@ func (a *app) loadPlan(ctx context.Context, st *store.Store, word string) (planV
 	if err != nil {
 		return planView{}, err
 	}
-	return viewPlan(v, m.Name), nil
+	held, err := holders(ctx, st)
+	if err != nil {
+		return planView{}, err
+	}
+	view := viewPlan(v, m.Name)
+	view.fit(m, held[m.ID])
+	return view, nil
 }
 
 // planText is a plan as an approver reads it: what changes, and what the plan binds.
@@ -121,6 +165,9 @@ func (a *app) bindings(t *table, v planView) {
 		t.row("  rollout", fmt.Sprintf("%s: at most %d at once, closed after more than %d failures", p.Rollout.ID, p.Rollout.Limit, p.Rollout.MaxFailed))
 	}
 	t.row("  approvals", approvalsText(v))
+	if v.Stale != "" {
+		t.row("  stale", v.Stale)
+	}
 	t.row("  expires", showTime(p.ExpiresAt))
 	t.row("  made by", p.Creator+", "+showTime(p.CreatedAt))
 	if v.Operation != "" {
@@ -211,13 +258,23 @@ func (a *app) planViews(ctx context.Context, st *store.Store, node string, all b
 	if err != nil {
 		return nil, err
 	}
-	names, err := machineNames(ctx, st)
+	machines, err := st.Machines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[string]dispatch.Machine, len(machines))
+	for _, m := range machines {
+		byID[m.ID] = m
+	}
+	held, err := holders(ctx, st)
 	if err != nil {
 		return nil, err
 	}
 	views := []planView{}
 	for _, p := range plans {
-		v := viewPlan(p, names[p.Plan.Machine])
+		m := byID[p.Plan.Machine]
+		v := viewPlan(p, m.Name)
+		v.fit(m, held[m.ID])
 		if all || v.open() {
 			views = append(views, v)
 		}
@@ -256,7 +313,7 @@ func (a *app) planTable(w io.Writer, views []planView) error {
 		if v.Plan.Kind == dispatch.KindAdopt {
 			change = dispatch.ShortDigest(v.Plan.Artifact)
 		}
-		t.row(v.Plan.ID, v.Machine, string(v.Plan.Kind), state, change, strings.Join(by, ", "), a.until(v.Plan.ExpiresAt), v.Next)
+		t.row(v.Plan.ID, v.Machine, string(v.Plan.Kind), state, change, strings.Join(by, ", "), a.until(v.Plan.ExpiresAt), strings.ReplaceAll(v.Next, "\n", "; "))
 	}
 	return t.flush()
 }

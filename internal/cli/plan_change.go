@@ -37,7 +37,7 @@ func newPlanCreate(a *app) *cobra.Command {
 				if err := a.planText(w, v); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(w, "\nnext: %s\n", v.Next)
+				_, err := fmt.Fprint(w, "\n"+nextLines("", v.Next))
 				return err
 			})
 		},
@@ -53,6 +53,9 @@ func (a *app) createPlan(ctx context.Context, st *store.Store, o *planOptions) (
 	if err != nil {
 		return planView{}, err
 	}
+	if _, err := a.theKeeper(ctx, st); err != nil {
+		return planView{}, err // before anything is written
+	}
 	d, err := a.prepareDraft(ctx, st, o, true)
 	if err != nil {
 		return planView{}, err
@@ -62,7 +65,7 @@ func (a *app) createPlan(ctx context.Context, st *store.Store, o *planOptions) (
 
 // recordPlan stores a draft's configuration and records the plan.
 func (a *app) recordPlan(ctx context.Context, st *store.Store, who store.Who, d *draft) (planView, error) {
-	keeper, err := a.theKeeper()
+	keeper, err := a.theKeeper(ctx, st)
 	if err != nil {
 		return planView{}, err
 	}
@@ -197,7 +200,7 @@ func newRolloutCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d := decision{what: "open rollout " + args[0] + " again", word: args[0], command: "clew plan rollout open " + args[0]}
+			d := decision{what: "open rollout " + args[0] + " again", word: args[0], command: "clew plan rollout open " + args[0] + " --reason TEXT"}
 			if err := a.decide(ctx, d); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 // Defaults of what a plan binds.
 const (
 	defaultMaxAge            = 30 * time.Second
+	leastAge                 = time.Second // a reading takes a moment itself
 	defaultTransportDeadline = 10 * time.Second
 	defaultVerifyDeadline    = 60 * time.Second
 	defaultAttempts          = 3
@@ -52,7 +53,7 @@ func (o *planOptions) bind(a *app, c *cobra.Command) {
 	f.BoolVar(&o.revert, "revert", false, "go back to what was applied, over the open drift record")
 	f.StringVar(&o.route, "route", "", "direct, via (the talosconfig's first endpoint) or via:ENDPOINT (default: direct where it answers directly)")
 	f.Var(duration{value: &o.expires}, "expires", "when the plan ends by itself")
-	f.Var(duration{value: &o.maxAge}, "max-age", "how old the reading that the dispatch rests on may be")
+	f.Var(duration{value: &o.maxAge, least: leastAge}, "max-age", "how old the reading that the dispatch rests on may be")
 	f.Var(duration{value: &o.transport}, "transport-deadline", "how long the send may take")
 	f.Var(duration{value: &o.verify}, "verify-deadline", "how long the result may take to show")
 	f.IntVar(&o.attempts, "attempts", defaultAttempts, "how many sends at most, retries included")
@@ -93,6 +94,17 @@ func (o *planOptions) check() error {
 	}
 	_, err := parseRollout(o.rollout)
 	return err
+}
+
+// command is how the same change is asked for again. A patch is not repeated: there may be a secret in it.
+func (o *planOptions) command() string {
+	switch {
+	case o.revert:
+		return "clew apply -n " + o.node + " --revert"
+	case o.file != "":
+		return "clew apply -n " + o.node + " -f FILE"
+	}
+	return "clew apply -n " + o.node + " -p PATCH"
 }
 
 // parseRollout reads ID=LIMIT[,MAXFAILED]; "" is no rollout.

@@ -24,8 +24,8 @@ func (a *app) dial(ctx context.Context, t executor.Target) (*talos.Conn, error) 
 	}
 	conn, err := talos.Dial(ctx, c, talos.Target{Address: t.Address, Route: t.Route}, talosOptions(t.Patience))
 	if err != nil {
-		return nil, withNext(fmt.Errorf("reaching %s (%s): %w", t.Machine.Name, t.Route, err),
-			"check that the machine is up and that --talosconfig has its cluster's credentials")
+		return nil, withNext(fmt.Errorf("reaching %s (%s): %w: is it up, and has the talosconfig its cluster's credentials?", t.Machine.Name, t.Route, err),
+			"clew machine import --talosconfig FILE")
 	}
 	return conn, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/clewops/clew/internal/talos"
 )
@@ -23,4 +24,14 @@ func asRejection(err error) error {
 		return &exitError{code: exitNotHeld, err: &rejectedError{text: err.Error(), err: err}}
 	}
 	return err
+}
+
+// rejection is what a node said no with, once: a reason on record may begin with the same words, or be withheld.
+func rejection(reason string) string {
+	const words = "rejected by the node"
+	reason = strings.TrimLeft(strings.TrimPrefix(reason, words), ": ")
+	if reason == "" {
+		return words
+	}
+	return words + ": " + reason
 }

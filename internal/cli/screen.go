@@ -44,7 +44,8 @@ func (a *app) writeDiff(w io.Writer, diff string) {
 // duration is a flag of a positive duration, such as 30s, 10m, 24h or 7d.
 type duration struct {
 	value *time.Duration
-	zero  bool // zero is allowed
+	zero  bool          // zero is allowed
+	least time.Duration // what is shorter is a typing error
 }
 
 func (d duration) String() string {
@@ -63,6 +64,8 @@ func (d duration) Set(s string) error {
 		return err
 	case v < 0, v == 0 && !d.zero:
 		return fmt.Errorf("%q is not a positive duration", shorten(s))
+	case v < d.least:
+		return fmt.Errorf("%q is shorter than %s", shorten(s), d.least)
 	}
 	*d.value = v
 	return nil

@@ -26,7 +26,7 @@ func (a *app) recordText(w io.Writer, r record) error {
 		}
 	}
 	if r.Next != "" {
-		fmt.Fprintf(w, "\nnext: %s\n", printable(r.Next))
+		fmt.Fprint(w, "\n"+nextLines("", r.Next))
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func viewOperation(v dispatch.OperationView) operationRecord {
 		o.Attempts = []dispatch.Attempt{}
 	}
 	if v.Operation.State.Holding() {
-		o.Next = "clew settle " + v.Operation.ID
+		o.Next = settling(v)
 	}
 	return o
 }

@@ -27,7 +27,7 @@ type situation struct {
 
 // need is one thing that waits, and what to type about it.
 type need struct {
-	Kind    string `json:"kind"` // restored, recovery, operation, drift, approval, dispatch, no-baseline, frozen
+	Kind    string `json:"kind"` // restored, recovery, operation, drift, approval, dispatch, stale, no-baseline, frozen
 	ID      string `json:"id"`
 	Machine string `json:"machine,omitempty"`
 	Text    string `json:"text"`
@@ -153,7 +153,7 @@ func rolesOf(ctx context.Context, st *store.Store, name string) ([]string, error
 // storeNeeds is what keeps everything from being dispatched.
 func storeNeeds(ctx context.Context, st *store.Store) []need {
 	if err := st.Restored(); err != nil {
-		return []need{{Kind: "restored", ID: "installation", Text: err.Error(), Next: "clew admin recovery enter", role: store.RoleRecoveryAdmin}}
+		return []need{{Kind: "restored", ID: "installation", Text: err.Error(), Next: "clew admin recovery enter --reason TEXT", role: store.RoleRecoveryAdmin}}
 	}
 	if _, in, err := st.Epoch(ctx); err == nil && in {
 		return []need{{
@@ -170,7 +170,7 @@ func machineNeeds(v machineView) []need {
 		out = append(out, need{Kind: kind, ID: id, Machine: v.Name, Text: text, Next: next, role: role})
 	}
 	if v.Operation != "" {
-		add("operation", v.Operation, fmt.Sprintf("%s on %s is %s", v.Operation, v.Name, v.State), "clew settle "+v.Operation, store.RoleOperator)
+		add("operation", v.Operation, fmt.Sprintf("%s on %s is %s", v.Operation, v.Name, v.State), v.settle, store.RoleOperator)
 	}
 	if v.Drift != nil {
 		add("drift", v.Drift.ID, fmt.Sprintf("%s runs %s, which nothing here applied", v.Name, dispatch.ShortDigest(v.Drift.Digest)),
@@ -184,6 +184,12 @@ func machineNeeds(v machineView) []need {
 
 func planNeeds(p planView) []need {
 	id := p.Plan.ID
+	if p.Stale != "" {
+		return []need{{
+			Kind: "stale", ID: id, Machine: p.Machine, Text: fmt.Sprintf("%s for %s can no longer be dispatched: %s", id, p.Machine, p.Stale),
+			Next: p.Next, role: store.RoleAuthor,
+		}}
+	}
 	switch p.Standing.State {
 	case dispatch.PlanProposed:
 		return []need{{
@@ -210,7 +216,7 @@ func (a *app) situationText(w io.Writer, s situation, all bool) error {
 		}
 		fmt.Fprintln(w, a.paint(styleBold, title))
 		for _, n := range needs {
-			fmt.Fprintf(w, "  %s\n    next: %s\n", printable(n.Text), printable(n.Next))
+			fmt.Fprintf(w, "  %s\n%s", printable(n.Text), nextLines("    ", n.Next))
 		}
 	}
 	section("Needs you", s.Needs)

@@ -118,7 +118,7 @@ func (a *app) rememberedTalosconfigs() (map[string]talosconfigRef, error) {
 		err = json.Unmarshal(b, &known)
 	}
 	if err != nil {
-		return nil, withNext(fmt.Errorf("reading %s: %w", path, bare(err)), "remove it, then clew machine import again")
+		return nil, withNext(fmt.Errorf("reading %s: %w: remove it, and import again", path, bare(err)), "clew machine import --talosconfig FILE")
 	}
 	return known, nil
 }

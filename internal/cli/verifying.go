@@ -185,7 +185,11 @@ func (a *app) export(args []string, what string, write func(io.Writer) error) er
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return withNext(fmt.Errorf("%s %q: it exists, and is not replaced", what, shorten(path)), "name a new file")
+		next := "clew admin checkpoint NEW-FILE"
+		if what == "bundle" {
+			next = "clew admin export NEW-FILE"
+		}
+		return withNext(fmt.Errorf("%s %q: it exists, and is not replaced: name a new file", what, shorten(path)), "%s", next)
 	}
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", what, shorten(path), bare(err))

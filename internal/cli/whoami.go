@@ -21,6 +21,7 @@ type whoamiView struct {
 	Roles     []string           `json:"roles"`
 	Revoked   bool               `json:"revoked,omitempty"`
 	Store     string             `json:"store"`
+	KeyFile   string             `json:"key_file"`        // of the configurations' key
 	Agent     string             `json:"agent,omitempty"` // whose environment this is
 	First     bool               `json:"first,omitempty"` // nobody is known yet: the first act makes this identity
 }
@@ -51,9 +52,14 @@ func (a *app) whoami(c *cobra.Command) (whoamiView, error) {
 		return whoamiView{}, err
 	}
 	v := whoamiView{Identity: name, Source: "the operating system", Assurance: ledger.Asserted, Roles: []string{}, Store: l.String()}
-	switch s, err := a.settings(); {
-	case err != nil:
+	s, err := a.settings()
+	if err != nil {
 		return v, err
+	}
+	if v.KeyFile, err = s.KeyFile(); err != nil {
+		return v, err
+	}
+	switch {
 	case a.flags.as != "":
 		v.Source = "--as"
 	case s.Identity != "":
@@ -88,13 +94,14 @@ func whoamiText(w io.Writer, v whoamiView) error {
 	case v.First:
 		t.row("roles", "every role, from the first act on: nobody is known here yet")
 	case !v.Known:
-		t.row("roles", "none: nobody is known by this name here (--as NAME, or clew admin identity create)")
+		t.row("roles", "none: nobody is known by this name here (--as gives another name; a recovery-admin admits people)")
 	case v.Revoked:
 		t.row("roles", "none: this identity was revoked, for ever")
 	default:
 		t.row("roles", strings.Join(v.Roles, ", "))
 	}
 	t.row("store", v.Store)
+	t.row("key file", v.KeyFile)
 	if v.Agent != "" {
 		t.row("inside", v.Agent+": decisions are refused here")
 	}

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/clewops/clew/internal/artifact"
 	"github.com/clewops/clew/internal/config"
 	"github.com/clewops/clew/internal/dispatch"
 	"github.com/clewops/clew/internal/executor"
@@ -25,7 +24,7 @@ import (
 type wired struct {
 	store    *store.Store
 	executor *executor.Executor
-	keeper   *artifact.Keeper
+	key      theKey
 	lines    *bufio.Reader // of a terminal; answers typed ahead stay for the next question
 	talos    talosFlags
 }
@@ -52,7 +51,7 @@ func (a *app) open(ctx context.Context) (*store.Store, error) {
 	}
 	st, err := store.Open(ctx, open)
 	if err != nil {
-		return nil, withNext(err, "check --store or CLEW_STORE (it is %s, from %s)", l, l.Source)
+		return nil, withNext(fmt.Errorf("%w (the store is %s, from %s)", err, l, l.Source), "clew --store FILE")
 	}
 	a.wired.store = st
 	a.onClose(func() error {
@@ -140,27 +139,6 @@ func (a *app) who(ctx context.Context, st *store.Store, role string) (store.Who,
 	return store.Who{Identity: i.Name, Role: role, Assurance: ledger.Asserted, Agent: agent != ""}, nil
 }
 
-// theKeeper opens the artifacts' key, which is made on first use.
-func (a *app) theKeeper() (*artifact.Keeper, error) {
-	if a.wired.keeper != nil {
-		return a.wired.keeper, nil
-	}
-	c, err := a.settings()
-	if err != nil {
-		return nil, err
-	}
-	path, err := c.KeyFile()
-	if err != nil {
-		return nil, err
-	}
-	k, err := artifact.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	a.wired.keeper = k
-	return k, nil
-}
-
 // theExecutor starts this process's executor: an instance with a lock file that is held as long as the process lives.
 func (a *app) theExecutor(ctx context.Context, st *store.Store) (*executor.Executor, error) {
 	if a.wired.executor != nil {
@@ -174,10 +152,6 @@ func (a *app) theExecutor(ctx context.Context, st *store.Store) (*executor.Execu
 			return nil, err
 		}
 	}
-	keeper, err := a.theKeeper()
-	if err != nil {
-		return nil, err
-	}
 	floor, err := a.settleFloor()
 	if err != nil {
 		return nil, err
@@ -188,7 +162,7 @@ func (a *app) theExecutor(ctx context.Context, st *store.Store) (*executor.Execu
 		return nil, err
 	}
 	a.wired.executor = &executor.Executor{
-		Store: st, Nodes: &nodes{app: a}, Keeper: keeper, Instance: instance, Host: host,
+		Store: st, Nodes: &nodes{app: a}, Keeper: lateKeeper{ctx: ctx, app: a, store: st}, Instance: instance, Host: host,
 		Elapsed: executor.BootClock, Token: store.NewToken, SettleFloor: floor,
 		Progress: a.progress, Log: slog.New(slog.DiscardHandler),
 	}

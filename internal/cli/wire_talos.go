@@ -26,7 +26,7 @@ func (n *nodes) Dial(ctx context.Context, t executor.Target) (executor.Conn, err
 	n.app.drillConn(&o)
 	conn, err := talos.Dial(ctx, c, talos.Target{Address: t.Address, Route: t.Route}, o)
 	if err != nil {
-		return nil, err
+		return nil, withNext(err, "clew machine show %s --refresh", t.Machine.Name)
 	}
 	return talosConn{conn}, nil
 }
@@ -80,7 +80,7 @@ func (a *app) credentials(clusterID string) (*talos.Config, error) {
 	}
 	c, err := talos.LoadConfig(where.Path, where.Context)
 	if err != nil {
-		return nil, withNext(fmt.Errorf("%w (from %s)", err, where.source), "--talosconfig FILE, and --context NAME for one of its contexts")
+		return nil, withNext(fmt.Errorf("%w (from %s; --talosconfig names another file, --context one of its contexts)", err, where.source), "clew machine import --talosconfig FILE")
 	}
 	if a.wired.talos.loaded == nil {
 		a.wired.talos.loaded = map[string]*talos.Config{}

@@ -21,18 +21,18 @@ func Approve(p Plan, s Standing, existing []Approval, a Approval, epoch string, 
 		return s, refusal.New("approval", code, why, remedy)
 	}
 	if !now.Before(p.ExpiresAt) {
-		return no("plan-expired", fmt.Sprintf("plan %s expired %s", p.ID, p.ExpiresAt.UTC().Format(time.RFC3339)), "clew plan create")
+		return no("plan-expired", fmt.Sprintf("plan %s expired %s", p.ID, p.ExpiresAt.UTC().Format(time.RFC3339)), anew(p, p.Machine))
 	}
 	if s.State != PlanProposed {
 		return no("plan-not-proposed", fmt.Sprintf("plan %s is %s: approvals are added only while it is proposed", p.ID, s.State), "clew show "+p.ID)
 	}
 	for _, e := range existing {
 		if e.Approver == a.Approver && e.RevokedRevision == 0 && e.Epoch == epoch && a.BreakGlass == "" {
-			return no("already-approved", fmt.Sprintf("%s has approved plan %s already: another person is needed", a.Approver, p.ID), "")
+			return no("already-approved", fmt.Sprintf("%s has approved plan %s already: another person is needed", a.Approver, p.ID), "clew show "+p.ID)
 		}
 	}
 	if a.Self && !p.Policy.SelfApproval && a.BreakGlass == "" {
-		return no("self-approval", fmt.Sprintf("%s created plan %s or wrote what it sends: another person must approve it", a.Approver, p.ID), "")
+		return no("self-approval", fmt.Sprintf("%s created plan %s or wrote what it sends: another person must approve it", a.Approver, p.ID), "clew show "+p.ID)
 	}
 	if CountApprovals(p.Policy, append(slices.Clone(existing), a), epoch) >= p.Policy.Approvals {
 		s.State = PlanApproved

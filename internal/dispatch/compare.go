@@ -98,14 +98,15 @@ func run(transaction string, list []comparison, f Facts, isAttempt bool) *refusa
 		if code, why := c.check(f, isAttempt); code != "" {
 			return &refusal.Refusal{
 				Transaction: transaction, Comparison: c.number, Code: code, Message: why,
-				Remedy: remedy(f, c.number, isAttempt),
+				Remedy: remedy(f, c.number, code, isAttempt),
 			}
 		}
 	}
 	return nil
 }
 
-func remedy(f Facts, number int, isAttempt bool) string {
+// remedy is the command, or commands by lines, that go on after a refusal.
+func remedy(f Facts, number int, code string, isAttempt bool) string {
 	switch {
 	case isAttempt && f.Existing != nil:
 		return "clew settle " + f.Existing.ID
@@ -113,14 +114,31 @@ func remedy(f Facts, number int, isAttempt bool) string {
 		return "clew show " + f.Plan.ID
 	case number == 1 && f.Standing.State == PlanProposed && f.Now.Before(f.Plan.ExpiresAt):
 		return "clew approve " + f.Plan.ID
+	case number == 3 && (code == "no-evidence" || code == "evidence-old" || code == "other-connection"):
+		return "clew dispatch " + f.Plan.ID
+	case number == 3:
+		return "clew machine show " + f.Machine.Name + " --refresh"
 	case number == 4:
 		return "clew settle " + f.Other.ID
-	case number == 5:
-		return "clew plan rollout open " + f.Plan.Rollout.ID + " (an approver), or wait for a free slot"
+	case code == "rollout-closed":
+		return "clew plan rollout open " + f.Plan.Rollout.ID + " --reason TEXT"
+	case number == 5: // a slot becomes free as operations end
+		return "clew show " + f.Plan.Rollout.ID
 	case number == 6:
 		return "clew machine show " + f.Machine.Name
 	}
-	return fmt.Sprintf("clew plan create -n %s, for the machine as it is now", f.Machine.Name)
+	return anew(f.Plan, f.Machine.Name)
+}
+
+// anew is the command that plans the same kind of change again, for the machine as it is now.
+func anew(p Plan, machine string) string {
+	switch {
+	case p.Kind == KindAdopt:
+		return "clew plan create -n " + machine + " --adopt"
+	case p.Drift != "":
+		return "clew plan create -n " + machine + " --revert"
+	}
+	return "clew plan create -n " + machine + " -p PATCH"
 }
 
 // compare0: no operation exists for this plan. I12
@@ -239,10 +257,10 @@ func compare5(f Facts, _ bool) (string, string) {
 		return "", ""
 	}
 	if f.RolloutFailed > f.RolloutMaxFailed {
-		return "rollout-closed", fmt.Sprintf("%d operations of rollout %s failed or were rejected, at most %d may", f.RolloutFailed, r.ID, f.RolloutMaxFailed)
+		return "rollout-closed", fmt.Sprintf("%d operations of rollout %s failed or were rejected, at most %d may: an approver opens it again", f.RolloutFailed, r.ID, f.RolloutMaxFailed)
 	}
 	if f.RolloutOpen >= f.RolloutLimit {
-		return "rollout-full", fmt.Sprintf("%d operations of rollout %s are open, the limit is %d", f.RolloutOpen, r.ID, f.RolloutLimit)
+		return "rollout-full", fmt.Sprintf("%d operations of rollout %s are open, the limit is %d: a slot becomes free when one of them ends", f.RolloutOpen, r.ID, f.RolloutLimit)
 	}
 	return "", ""
 }

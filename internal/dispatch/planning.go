@@ -30,20 +30,20 @@ func CheckPlan(p Plan, m Machine, r Reading, now time.Time) *refusal.Refusal {
 		return &refusal.Refusal{Transaction: "planning", Comparison: refusal.None, Code: code, Message: why, Remedy: remedy}
 	}
 	if m.Assignment.Role == ControlPlane || r.Role == ControlPlane {
-		return no("control-plane", fmt.Sprintf("%s is a control plane: control planes are observed, never targets", m.Name), "")
+		return no("control-plane", fmt.Sprintf("%s is a control plane: control planes are observed, never targets", m.Name), "clew machine list")
 	}
 	if r.Omni {
-		return no("omni", fmt.Sprintf("%s is managed by Omni", m.Name), "change it in Omni")
+		return no("omni", fmt.Sprintf("%s is managed by Omni: it is changed there", m.Name), "clew machine list")
 	}
 	if r.Stage == maintenance {
-		return no("maintenance", fmt.Sprintf("%s is in maintenance mode: it has no configuration to change", m.Name), "")
+		return no("maintenance", fmt.Sprintf("%s is in maintenance mode: it has no configuration to change", m.Name), "clew machine show "+m.Name+" --refresh")
 	}
 	if why := checkTerms(p, now); why != "" {
-		return no("terms", why, "")
+		return no("terms", why, "clew plan create --help")
 	}
 	if p.Drift == "" && m.Drift != nil {
-		return no("drift-open", fmt.Sprintf("an open drift record says that %s runs something else than what was applied", m.Name),
-			"clew machine diff "+m.Name+", then accept it or plan a revert that binds the record")
+		return no("drift-open", fmt.Sprintf("an open drift record says that %s runs something else than what was applied: accept it, or go back over it", m.Name),
+			"clew machine diff "+m.Name)
 	}
 	if p.Drift != "" && (m.Drift == nil || m.Drift.ID != p.Drift) {
 		return no("drift-closed", "the drift record to bind is not open", "clew machine show "+m.Name)
@@ -110,7 +110,7 @@ func checkTerms(p Plan, now time.Time) string {
 	case p.Policy.Approvals < 1:
 		return "the policy must demand at least one approval"
 	case !p.ExpiresAt.After(now):
-		return "the plan would be expired at once"
+		return "the plan would be expired at once: give it more time"
 	case p.Rollout != nil && (p.Rollout.ID == "" || p.Rollout.Limit < 1 || p.Rollout.MaxFailed < 0):
 		return "a rollout needs an id, a limit of at least 1 and a number of tolerated failures that is not negative"
 	}

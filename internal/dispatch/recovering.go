@@ -37,7 +37,7 @@ func recovering(m Machine, code, why, remedy string) *refusal.Refusal {
 func CheckMark(f RecoveryFacts, to RecoveryMark) *refusal.Refusal {
 	m := f.Machine
 	if !f.InRecovery || f.Marked == 0 {
-		return recovering(m, "not-entered", "no recovery is under way for it", "clew admin recovery enter")
+		return recovering(m, "not-entered", "no recovery is under way for it", "clew admin recovery enter --reason TEXT")
 	}
 	if f.Reason == "" {
 		return recovering(m, "no-reason", "a decision needs a reason", "")
@@ -46,7 +46,7 @@ func CheckMark(f RecoveryFacts, to RecoveryMark) *refusal.Refusal {
 	case RecoveryReady:
 		if len(f.Open) > 0 {
 			return recovering(m, "operation-open", fmt.Sprintf("operation %s is %s", f.Open[0].ID, f.Open[0].State),
-				"clew settle "+f.Open[0].ID+", or mark the machine unresolved until it has ended")
+				"clew settle "+f.Open[0].ID+"\n"+marking(m, RecoveryUnresolved))
 		}
 	case RecoveryBlocked, RecoveryUnresolved:
 	default:
@@ -59,11 +59,11 @@ func CheckMark(f RecoveryFacts, to RecoveryMark) *refusal.Refusal {
 		}
 		return nil
 	}
-	return accountsForAll(f)
+	return accountsForAll(f, to)
 }
 
 // accountsForAll: nothing that was sent before the restore, recorded or lost with it, can still arrive.
-func accountsForAll(f RecoveryFacts) *refusal.Refusal {
+func accountsForAll(f RecoveryFacts, to RecoveryMark) *refusal.Refusal {
 	m := f.Machine
 	if r := allStopped(f); r != nil {
 		return r
@@ -72,14 +72,14 @@ func accountsForAll(f RecoveryFacts) *refusal.Refusal {
 		return recovering(m, "settle-floor", fmt.Sprintf("the settle floor is %s, at least %s is needed", f.SettleFloor, MinimumSettle), "")
 	}
 	if f.FirstRead.IsZero() {
-		return recovering(m, "settle-time", "it was not read since the recovery was entered", "clew machine show "+m.Name+" --refresh")
+		return recovering(m, "settle-time", "it was not read since the recovery was entered", marking(m, to))
 	}
 	end := f.FirstRead.Add(SettleTime(f.SettleFloor, f.LastBefore, f.FirstRead))
 	for _, a := range f.Unaccounted {
 		first := f.FirstReads[a.Route]
 		if first.IsZero() {
 			return recovering(m, "settle-time", fmt.Sprintf("it was not read on %s, the route of attempt %d of %s, since the recovery was entered",
-				a.Route, a.Number, a.Operation), "clew settle "+a.Operation)
+				a.Route, a.Number, a.Operation), marking(m, to))
 		}
 		if e := first.Add(SettleTime(f.SettleFloor, a.StartedAt, first)); e.After(end) {
 			end = e
@@ -87,18 +87,27 @@ func accountsForAll(f RecoveryFacts) *refusal.Refusal {
 	}
 	if o := f.Frame; o == nil || o.Purpose != ForRecovery || o.Basis <= f.Marked || o.StartedAt.Before(end) {
 		return recovering(m, "settle-time", fmt.Sprintf("its newest reading is no recovery observation begun after the settle time ended (%s)",
-			end.UTC().Format(time.RFC3339)), "wait until then and try again")
+			end.UTC().Format(time.RFC3339)), marking(m, to))
 	}
 	return nil
+}
+
+// marking is the command of a mark.
+func marking(m Machine, to RecoveryMark) string {
+	return fmt.Sprintf("clew admin recovery mark %s %s --reason TEXT", m.Name, to)
 }
 
 func allStopped(f RecoveryFacts) *refusal.Refusal {
 	if len(f.Running) == 0 {
 		return nil
 	}
+	var attest []string
+	for _, id := range f.Running {
+		attest = append(attest, "clew admin recovery attest "+id+" --reason TEXT")
+	}
 	return recovering(f.Machine, "instances-running",
-		fmt.Sprintf("processes that may still send are not shown to have stopped: %s", strings.Join(f.Running, ", ")),
-		"stop them, or clew admin recovery attest INSTANCE")
+		fmt.Sprintf("processes that may still send are not shown to have stopped: %s. Stop them, or attest that they have ended", strings.Join(f.Running, ", ")),
+		strings.Join(attest, "\n"))
 }
 
 // CheckRelease refuses to open the gate of a machine that is not accounted for and ready. I8 I11
@@ -106,11 +115,11 @@ func CheckRelease(f RecoveryFacts) *refusal.Refusal {
 	m := f.Machine
 	switch {
 	case !f.InRecovery || f.Marked == 0:
-		return recovering(m, "not-entered", "no recovery is under way for it", "clew admin recovery enter")
+		return recovering(m, "not-entered", "no recovery is under way for it", "clew admin recovery enter --reason TEXT")
 	case m.ReleasedEpoch == f.Epoch:
-		return recovering(m, "released", "it is released already", "")
+		return recovering(m, "released", "it is released already", "clew admin recovery status")
 	case m.Recovery != RecoveryReady:
-		return recovering(m, "not-ready", fmt.Sprintf("it is marked %s, not ready", m.Recovery), "clew admin recovery mark "+m.Name+" ready")
+		return recovering(m, "not-ready", fmt.Sprintf("it is marked %s, not ready", m.Recovery), marking(m, RecoveryReady))
 	case len(f.Open) > 0:
 		return recovering(m, "operation-open", fmt.Sprintf("operation %s is %s", f.Open[0].ID, f.Open[0].State), "clew settle "+f.Open[0].ID)
 	}
@@ -121,14 +130,14 @@ func CheckRelease(f RecoveryFacts) *refusal.Refusal {
 // blocked and frozen may stay behind, and a control plane is never a target. I8
 func CheckLeave(machines []Machine, epoch string, inRecovery bool) *refusal.Refusal {
 	if !inRecovery {
-		return refusal.New("recovery", "not-entered", "no recovery is under way", "")
+		return refusal.New("recovery", "not-entered", "no recovery is under way", "clew admin recovery status")
 	}
 	for _, m := range machines {
 		if m.Assignment.Role == ControlPlane || m.ReleasedEpoch == epoch || m.Recovery == RecoveryBlocked && m.Frozen {
 			continue
 		}
-		return recovering(m, "not-released", "it is not released", "clew admin recovery release "+m.Name+
-			", or mark it blocked and freeze it")
+		return recovering(m, "not-released", "it is not released, nor blocked and frozen", "clew admin recovery release "+m.Name+
+			" --reason TEXT\n"+marking(m, RecoveryBlocked)+"\nclew machine freeze "+m.Name+" --reason TEXT")
 	}
 	return nil
 }

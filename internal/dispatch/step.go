@@ -136,7 +136,7 @@ func ownerOf(c Case, e Event) *refusal.Refusal {
 	if e.By.Epoch != c.Epoch {
 		return &refusal.Refusal{
 			Transaction: "operation", Comparison: 7, Code: "other-epoch",
-			Message: "the operation belongs to another recovery epoch", Remedy: "clew admin recovery",
+			Message: "the operation belongs to another recovery epoch", Remedy: "clew admin recovery status",
 		}
 	}
 	return nil

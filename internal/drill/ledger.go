@@ -87,7 +87,7 @@ func (s *Stage) Person(name string, roles ...string) string {
 
 // keeper is the row's key for configurations.
 func (s *Stage) keeper() *artifact.Keeper {
-	k, err := artifact.Open(s.keyFile())
+	k, err := artifact.Create(s.keyFile())
 	s.must(err, "opening the row's key")
 	return k
 }

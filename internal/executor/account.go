@@ -77,7 +77,7 @@ func (e *Executor) accountByEvidence(ctx context.Context, s *settling, a dispatc
 	defer cancel()
 	verdict, err := e.Nodes.CannotArrive(sockCtx, t, a)
 	if err != nil || verdict.Available { // what is missing may still come
-		s.way("clew settle "+a.Operation)
+		s.way("clew settle " + a.Operation)
 	}
 	s.way(judging(a.Operation))
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -54,7 +55,7 @@ func (e *Executor) send(ctx context.Context, j *job, res dispatch.AttemptResult,
 		return op, err
 	}
 	if why := e.guard(ctx, j, op, number, began, sendable); why != "" {
-		return e.recordNotSent(ctx, op, number, j.by, why)
+		return e.recordNotSent(ctx, j, op, number, why)
 	}
 	if err := e.gate(ctx, "send"); err != nil {
 		return op, err
@@ -76,17 +77,17 @@ func (e *Executor) send(ctx context.Context, j *job, res dispatch.AttemptResult,
 // recordOutcome writes down what became of the request.
 func (e *Executor) recordOutcome(ctx context.Context, j *job, op dispatch.Operation, number int, out Outcome) (dispatch.Operation, error) {
 	if out.NeverLeft {
-		return e.recordNotSent(ctx, op, number, j.by, "nothing of the request was written to the connection")
+		return e.recordNotSent(ctx, j, op, number, "nothing of the request was written to the connection")
 	}
 	if out.Response.Class == dispatch.Inconclusive && !e.Without.Has(dispatch.GuardAbort) {
 		j.conn.Abort()
 	}
-	moved, err := e.record(ctx, op, func(ctx context.Context) (dispatch.Operation, error) {
+	moved, err := e.record(ctx, j, op, func(ctx context.Context) (dispatch.Operation, error) {
 		return e.Store.RecordResponse(ctx, op.ID, number, j.by, out.Response)
 	})
 	if r, refused := refusal.As(err); refused && r.Code == "unknown-operation" {
 		// A restore took the operation away while it was under way: the answer is kept as a fact all the same.
-		_, oerr := e.record(ctx, op, func(ctx context.Context) (dispatch.Operation, error) {
+		_, oerr := e.record(ctx, j, op, func(ctx context.Context) (dispatch.Operation, error) {
 			return op, e.Store.RecordOrphan(ctx, op.Machine, op.ID, number, j.by, out.Response)
 		})
 		return moved, errors.Join(err, oerr)
@@ -101,7 +102,7 @@ func describe(out Outcome) string {
 	case out.Response.Class == dispatch.Accepted:
 		return "accepted by the node"
 	case out.Response.Class == dispatch.RejectedDef:
-		return "rejected by the node: " + out.Response.Text
+		return strings.TrimSuffix("rejected by the node: "+out.Response.Text, ": ") // the text may be withheld
 	}
 	return "no conclusive answer: unresolved"
 }
@@ -132,9 +133,9 @@ func (e *Executor) guard(ctx context.Context, j *job, op dispatch.Operation, num
 	return ""
 }
 
-func (e *Executor) recordNotSent(ctx context.Context, op dispatch.Operation, number int, by dispatch.Owner, why string) (dispatch.Operation, error) {
-	return e.record(ctx, op, func(ctx context.Context) (dispatch.Operation, error) {
-		return e.Store.RecordNotSent(ctx, op.ID, number, by, why)
+func (e *Executor) recordNotSent(ctx context.Context, j *job, op dispatch.Operation, number int, why string) (dispatch.Operation, error) {
+	return e.record(ctx, j, op, func(ctx context.Context) (dispatch.Operation, error) {
+		return e.Store.RecordNotSent(ctx, op.ID, number, j.by, why)
 	})
 }
 
@@ -142,13 +143,13 @@ func (e *Executor) recordNotSent(ctx context.Context, op dispatch.Operation, num
 const recordFor = 30 * time.Minute
 
 // record writes an outcome, and retries while the store fails; a refusal is final. Nothing is sent again.
-func (e *Executor) record(ctx context.Context, op dispatch.Operation, write func(context.Context) (dispatch.Operation, error)) (dispatch.Operation, error) {
+func (e *Executor) record(ctx context.Context, j *job, op dispatch.Operation, write func(context.Context) (dispatch.Operation, error)) (dispatch.Operation, error) {
 	var said bool
 	got, err := again(ctx, e, recordFor, func() (dispatch.Operation, error) {
 		got, err := write(ctx)
 		if _, refused := refusal.As(err); !refused && err != nil && !said {
 			said = true
-			e.say(Progress{Plan: op.Plan, Operation: op.ID, Machine: op.Machine, Step: "wait", Text: "the store is away: the outcome is recorded when it is back"})
+			e.say(Progress{Plan: op.Plan, Operation: op.ID, Machine: j.target.Machine.Name, Step: "wait", Text: "the store is away: the outcome is recorded when it is back"})
 		}
 		return got, err
 	})

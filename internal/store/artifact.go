@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,6 +37,19 @@ func (s *Store) Artifact(ctx context.Context, digest string) (string, error) {
 	if err == nil && armored == "" {
 		return "", refusal.New("artifacts", "not-kept",
 			fmt.Sprintf("the keeping time of configuration %.20s has ended: only its digest is left", digest), "")
+	}
+	return armored, err
+}
+
+// NewestArtifact is the ciphertext that was kept last, "" when none is kept: whoever keeps another one, has to hold the
+// key of this one.
+func (s *Store) NewestArtifact(ctx context.Context) (string, error) {
+	var armored string
+	err := s.lookup(ctx, func(tx *Tx) error {
+		return tx.row(`SELECT ciphertext FROM artifacts WHERE ciphertext <> '' ORDER BY created_at DESC, digest LIMIT 1`).Scan(&armored)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
 	}
 	return armored, err
 }

@@ -156,7 +156,7 @@ func (tx *Tx) instanceFacts(id string) (*instanceFacts, error) {
 // lost it), that counts as ended, or that belongs to another recovery epoch. I8
 func (tx *Tx) checkInstance(transaction string, by dispatch.Owner) error {
 	no := func(code, why string) error {
-		return refusal.New(transaction, code, why, "start the command again")
+		return refusal.New(transaction, code, why+": start the command again", "")
 	}
 	f, err := tx.instanceFacts(by.Instance)
 	if err != nil {

@@ -257,24 +257,28 @@ func (e *sqliteEngine) explain(err error) error {
 		return err
 	}
 	text := ""
-	switch sqliteCode(err) & 0xff {
+	code := sqliteCode(err) & 0xff
+	if sqliteCode(err) == sqlite3.SQLITE_IOERR_SHMSIZE { // what the processes share could not grow
+		code = sqlite3.SQLITE_FULL
+	}
+	switch code {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		text = "the store %s is damaged: stop, keep the file, and restore a backup"
 	case sqlite3.SQLITE_FULL:
-		text = "the disk of %s is full"
+		text = "the disk of %s is full: make room, and try again"
 	case sqlite3.SQLITE_READONLY:
-		text = "the store %s or its file system is read-only"
+		text = "the store %s or its file system is read-only: SQLite needs to write beside it, also to read it; work on a copy"
 	case sqlite3.SQLITE_IOERR:
 		text = "the disk of %s fails"
 	case sqlite3.SQLITE_BUSY:
-		text = "another program holds the store %s"
+		text = "another program holds the store %s: try again when it has ended"
 	case sqlite3.SQLITE_CANTOPEN:
 		text = "the store %s cannot be opened"
 	default:
 		return err
 	}
 	err = &explained{text: fmt.Sprintf(text, e.path), err: err}
-	if code := sqliteCode(err) & 0xff; code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB {
+	if code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB {
 		e.damaged.CompareAndSwap(nil, &damage{err})
 	}
 	return err

@@ -93,8 +93,8 @@ func (s *Store) EnsureLocalIdentity(ctx context.Context, name string) (Identity,
 }
 
 func unknownIdentity(name string) *refusal.Refusal {
-	return refusal.New("authorization", "unknown-identity", fmt.Sprintf("nobody is known as %q here", name),
-		"clew admin identity create "+name+" (a recovery-admin), or give your name with --as")
+	return refusal.New("authorization", "unknown-identity", fmt.Sprintf("nobody is known as %q here: a recovery-admin admits people; --as gives another name", name),
+		"clew admin identity create "+name)
 }
 
 func (s *Store) firstOrKnown(ctx context.Context, name string) (i Identity, known bool, err error) {
@@ -148,7 +148,7 @@ func (tx *Tx) createIdentity(i Identity, tokenHash string, actor ledger.Actor, t
 	_, err := tx.identity(i.Name)
 	if err == nil {
 		return i, refusal.New("identities", "name-taken",
-			fmt.Sprintf("the name %s is or was somebody's: names are never given again", i.Name), "choose another name")
+			fmt.Sprintf("the name %s is or was somebody's: names are never given again", i.Name), "clew admin identity list")
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return i, err
@@ -312,7 +312,7 @@ func checkRoles(kind IdentityKind, roles []string) ([]string, error) {
 	out := slices.Compact(slices.Sorted(slices.Values(roles)))
 	for _, r := range out {
 		if !slices.Contains(Roles(), r) {
-			return nil, refusal.New("identities", "unknown-role", fmt.Sprintf("no role is called %q", r), "roles: "+strings.Join(Roles(), ", "))
+			return nil, refusal.New("identities", "unknown-role", fmt.Sprintf("no role is called %q; roles: %s", r, strings.Join(Roles(), ", ")), "")
 		}
 		if kind != Person && slices.Contains(onlyPeople, r) {
 			return nil, refusal.New("identities", "only-people", fmt.Sprintf("a %s never holds %s", kind, r), "")

@@ -76,7 +76,7 @@ func (tx *Tx) planByKey(key, asked string) (*dispatch.Plan, error) {
 }
 
 func keyTaken(key string) error {
-	return refusal.New("planning", "idempotency-key", fmt.Sprintf("another plan was made with the key %q", key), "use another key")
+	return refusal.New("planning", "idempotency-key", fmt.Sprintf("another plan was made with the key %q: use another one", key), "clew plan list --all")
 }
 
 func (tx *Tx) createPlan(who Who, p dispatch.Plan, reading dispatch.Observation, asked string) (dispatch.Plan, error) {
@@ -110,7 +110,7 @@ func (tx *Tx) createPlan(who Who, p dispatch.Plan, reading dispatch.Observation,
 // bind fills in and checks what a plan binds of its machine and of its makers.
 func (tx *Tx) bind(p *dispatch.Plan, m dispatch.Machine, actor ledger.Actor) error {
 	stale := func(what string) error {
-		return refusal.New("planning", "stale", what+" of "+m.Name+" changed while the plan was made", "ask again")
+		return refusal.New("planning", "stale", what+" of "+m.Name+" changed while the plan was made: plan it again", "clew machine show "+m.Name)
 	}
 	if p.ClusterID == "" && p.NodeID == "" {
 		p.ClusterID, p.NodeID = m.ClusterID, m.NodeID

@@ -97,7 +97,7 @@ func (s *Store) CloseMachines(ctx context.Context, who Who, instance string) (in
 			return err
 		}
 		if !i.inRecovery {
-			return refusal.New("recovery", "not-entered", "no recovery is under way", "clew admin recovery enter")
+			return refusal.New("recovery", "not-entered", "no recovery is under way", "clew admin recovery enter --reason TEXT")
 		}
 		ids, err = list(tx, scanText, `SELECT id FROM machines ORDER BY id`)
 		return err

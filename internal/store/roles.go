@@ -36,8 +36,8 @@ func Authorize(i Identity, role string) *refusal.Refusal {
 	case i.Kind != Person && slices.Contains(onlyPeople, role):
 		return no("not-a-person", fmt.Sprintf("%s is a %s: only a person can act as %s", i.Name, i.Kind, role), "")
 	case !slices.Contains(i.Roles, role):
-		return no("role-missing", fmt.Sprintf("%s does not hold the role %s", i.Name, role),
-			fmt.Sprintf("clew admin role add %s %s (a recovery-admin)", i.Name, role))
+		return no("role-missing", fmt.Sprintf("%s does not hold the role %s: a recovery-admin gives it", i.Name, role),
+			fmt.Sprintf("clew admin role add %s %s", i.Name, role))
 	}
 	return nil
 }

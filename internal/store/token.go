@@ -91,7 +91,7 @@ func (s *Store) IdentityByToken(ctx context.Context, token secret.Bytes) (Identi
 		var err error
 		i, err = scanIdentity(tx.row(selectIdentity+` WHERE token_hash = $1`, hashToken(token.Reveal())).Scan)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && i.RevokedRevision != 0 {
-			return refusal.New("authentication", "token", "the token is not valid here, or was revoked", "clew admin token create")
+			return refusal.New("authentication", "token", "the token is not valid here, or was revoked", "clew admin token create NAME")
 		}
 		return err
 	})
@@ -110,7 +110,7 @@ func (s *Store) RevokeToken(ctx context.Context, who Who, name, reason string) (
 			return err
 		}
 		if i.Kind == Person {
-			return refusal.New("identities", "not-a-token", name+" is a person", "clew admin identity revoke "+name)
+			return refusal.New("identities", "not-a-token", name+" is a person", "clew admin identity revoke "+name+" --reason TEXT")
 		}
 		var actor ledger.Actor
 		if i.Responsible == who.Identity {

@@ -123,7 +123,7 @@ func (s *Store) commit(ctx context.Context, c *conn, what string) error {
 		c.release(true)
 		return &refusal.Unknown{
 			What: what + " was recorded", Err: err,
-			Remedy: "look it up when the store answers again; nothing is done on the strength of it until then",
+			Remedy: "clew log", // once the store answers again
 		}
 	}
 	rollback(ctx, c)
