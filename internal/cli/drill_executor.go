@@ -50,6 +50,9 @@ func (a *app) drillStore(c *store.Config) error {
 		return nil
 	}
 	c.Gate, c.Without = a.drilled.Gate, a.drilled.Without
+	if clock := a.drilled.Time(); clock != nil {
+		c.Clock = clock
+	}
 	return a.drilled.Admit(c.Location)
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/clewops/clew/internal/config"
 	"github.com/clewops/clew/internal/dispatch"
@@ -21,6 +22,7 @@ const databasePrefix = "clew_drill_"
 type Orders struct {
 	Gates   string           `json:"gates"`
 	Without dispatch.Without `json:"without,omitempty"`
+	Clock   string           `json:"clock,omitempty"` // a file that says how far this host's clock is off
 
 	path string
 }
@@ -62,6 +64,14 @@ func (o Orders) write(path string) error {
 // Gate stops at a gate that is armed.
 func (o *Orders) Gate(ctx context.Context, name string) error {
 	return gateDir(o.Gates).Stop(ctx, name)
+}
+
+// Time is the host's clock as the drill has it, nil for the real one.
+func (o *Orders) Time() func() time.Time {
+	if o.Clock == "" {
+		return nil
+	}
+	return func() time.Time { return readClock(o.Clock) }
 }
 
 // Admit refuses a store that no drill made: gates would hold its locks, and guards that are missing would harm it.

@@ -72,7 +72,7 @@ func (s *Stage) Clew(name string, armed []Gate, args []string, options ...Option
 		s.must(p.gates.arm(g), "arming a gate of %s", name)
 	}
 	orders := filepath.Join(dir, "orders.json")
-	s.must(Orders{Gates: string(p.gates), Without: p.without}.write(orders), "writing the orders of %s", name)
+	s.must(Orders{Gates: string(p.gates), Without: p.without, Clock: s.clock}.write(orders), "writing the orders of %s", name)
 	args = append([]string{"lab", "drill", "executor", orders, "--", "--as", p.as, "-o", "json"}, args...)
 	p.cmd = exec.Command(s.run.o.Exe, args...)
 	p.cmd.Env, p.cmd.Dir = s.env(), s.dir

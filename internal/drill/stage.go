@@ -38,6 +38,7 @@ type Stage struct {
 	procs    []*Process
 	readings Readings
 	undo     []func()
+	clock    string // file that says how far the executors' clock is off; "" leaves them the real one
 }
 
 // stopped is what a helper panics with to end the script; play recovers it and nothing else.
