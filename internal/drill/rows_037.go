@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/clewops/clew/internal/dispatch"
@@ -18,7 +19,7 @@ func init() {
 			"landings=1; answered=OK 1; runs=B; taken.exit=4; settled.exit=5; b.exit=0; seen:a.exit",
 		Needs: Needs{Crash: true}, Takes: decided,
 		Script: func(s *Stage) {
-			a, _ := s.suspendedAndSuperseded(GateGuard, nil)
+			a, _ := s.suspendedAndSuperseded(GateGuard, false)
 			a.Opens(GateGuard)
 			a.Continue()
 			a.Ends()
@@ -31,7 +32,7 @@ func init() {
 			"landings=2; answered=OK 2; runs=A; b.exit=0; seen:a.exit",
 		Needs: Needs{Crash: true}, Takes: decided,
 		Script: func(s *Stage) {
-			a, _ := s.suspendedAndSuperseded(GateGuard, nil)
+			a, _ := s.suspendedAndSuperseded(GateGuard, false)
 			a.Opens(GateGuard)
 			a.Continue()
 			a.Ends()
@@ -41,10 +42,12 @@ func init() {
 
 // suspendedAndSuperseded stops the process of plan A at a gate after its attempt was recorded, has the attempt taken over
 // and accounted for by a decision that rests on an attestation which is not true, and then a plan B completed on the same
-// machine. B carries what config makes of A's bytes; nil is bytes of its own. Executor a is left suspended, its gate shut.
-func (s *Stage) suspendedAndSuperseded(at Gate, config func(a *Plan) []byte, armed ...Gate) (a *Process, first *Plan) {
+// machine, with identical bytes or its own. Executor a is left suspended, its gate shut.
+func (s *Stage) suspendedAndSuperseded(at Gate, identical bool, armed ...Gate) (a *Process, first *Plan) {
 	m := s.Machine(0)
-	first = s.Plan("A", Deadlines(2*time.Second, time.Minute), Attempts(1))
+	patch := fmt.Appendf(nil, "machine:\n  nodeLabels:\n    drill: \"%s-%d\"\n", s.Row.ID, s.run.plans.Add(1))
+	first = s.Propose(m, "A", patch, Deadlines(2*time.Second, time.Minute), Attempts(1))
+	s.Approve(first, approver)
 	a = s.Dispatch("a", first, append(armed, at)...)
 	a.Reaches(at)
 	a.Pause()
@@ -53,13 +56,11 @@ func (s *Stage) suspendedAndSuperseded(at Gate, config func(a *Plan) []byte, arm
 	s.UntilTime("the settle time is over", s.StartSettling(first))
 	s.DecideLost(first)
 	s.Settle("settled", first, nil, nil).Ends()
-	var second *Plan
-	if config == nil {
-		second = s.Plan("B")
-	} else {
-		second = s.ProposeConfig(m, "B", config(first))
-		s.Approve(second, approver)
+	if !identical {
+		patch = nil
 	}
+	second := s.Propose(m, "B", patch)
+	s.Approve(second, approver)
 	s.Dispatch("b", second).Ends()
 	return a, first
 }

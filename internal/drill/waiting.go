@@ -95,7 +95,9 @@ func (s *Stage) fileLocks() []fileLock {
 	return found
 }
 
-func (s *Stage) readLocks() ([]fileLock, error) { return s.readLocksOf(s.place.location.Path + ".lock") }
+func (s *Stage) readLocks() ([]fileLock, error) {
+	return s.readLocksOf(s.place.location.Path + ".lock")
+}
 
 func (s *Stage) readLocksOf(path string) ([]fileLock, error) {
 	info, err := os.Stat(path)
