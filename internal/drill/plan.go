@@ -70,7 +70,12 @@ func (s *Stage) Propose(m *Machine, name string, patch []byte, terms ...Terms) *
 	}
 	changed, err := talos.ApplyPatches(secret.Of(m.config), [][]byte{patch})
 	s.must(err, "making the configuration of plan %q", name)
-	p := &Plan{Name: name, Machine: m, config: changed.Reveal()}
+	return s.ProposeConfig(m, name, changed.Reveal(), terms...)
+}
+
+// ProposeConfig is Propose with a whole configuration, which nobody checks before it is recorded.
+func (s *Stage) ProposeConfig(m *Machine, name string, config []byte, terms ...Terms) *Plan {
+	p := &Plan{Name: name, Machine: m, config: config}
 	sum := sha256.Sum256(p.config)
 	p.digest, p.sum = readDigest(p.config), hex.EncodeToString(sum[:])
 	s.asInstance(func(instance string) {

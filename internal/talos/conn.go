@@ -34,8 +34,8 @@ type Options struct {
 	// TCPUserTimeout is how long sent bytes may stay unacknowledged before the kernel gives the connection up; 0 leaves
 	// the kernel's own rule. It has an effect on Linux only.
 	TCPUserTimeout time.Duration
-	// WithoutAbort is for controls, which take the abort away to see what it prevents: when its context ends, Apply
-	// leaves the request and the connection as they are.
+	// WithoutAbort is for controls, which take the abort away in all its layers to see what it prevents: when its context
+	// ends, Apply leaves the request and the connection as they are, and TCPUserTimeout is ignored.
 	WithoutAbort bool
 
 	port int // of the Talos API, 0 for apidPort
@@ -62,6 +62,9 @@ func Dial(ctx context.Context, c *Config, t Target, o Options) (*Conn, error) {
 	conn := &Conn{options: o, port: apidPort}
 	if o.port != 0 {
 		conn.port = o.port
+	}
+	if o.WithoutAbort {
+		o.TCPUserTimeout = 0
 	}
 	if err := conn.setTarget(t); err != nil {
 		return nil, err

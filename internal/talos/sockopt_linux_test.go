@@ -12,7 +12,9 @@ import (
 func TestUserTimeoutAndGuardReachTheSocket(t *testing.T) {
 	n := newRawNode(t, func(s *rawStream) { s.reply(acceptedAnswer(), 0) })
 	c := n.dialTo(Target{Address: "127.0.0.1", Route: dispatch.Direct}, talosVersion, Options{TCPUserTimeout: 7 * time.Second})
-	option := func(get func(fd int) (int, error)) int {
+	unguarded := n.dialTo(Target{Address: "127.0.0.1", Route: dispatch.Direct}, talosVersion,
+		Options{TCPUserTimeout: 7 * time.Second, WithoutAbort: true})
+	optionOf := func(c *Conn, get func(fd int) (int, error)) int {
 		t.Helper()
 		raw, err := c.wire.tcp.SyscallConn()
 		if err != nil {
@@ -25,12 +27,15 @@ func TestUserTimeoutAndGuardReachTheSocket(t *testing.T) {
 		}
 		return v
 	}
-	timeout := option(func(fd int) (int, error) { return unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT) })
-	if timeout != 7000 {
-		t.Errorf("TCP_USER_TIMEOUT is %d ms", timeout)
+	userTimeout := func(fd int) (int, error) { return unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT) }
+	if got := optionOf(c, userTimeout); got != 7000 {
+		t.Errorf("TCP_USER_TIMEOUT is %d ms", got)
+	}
+	if got := optionOf(unguarded, userTimeout); got != 0 {
+		t.Errorf("without the abort, TCP_USER_TIMEOUT is %d ms: the kernel would still give up", got)
 	}
 	lingers := func() int {
-		return option(func(fd int) (int, error) {
+		return optionOf(c, func(fd int) (int, error) {
 			l, err := unix.GetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER)
 			if err != nil {
 				return 0, err
