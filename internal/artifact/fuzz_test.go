@@ -15,7 +15,7 @@ import (
 func FuzzKeyFile(f *testing.F) {
 	dir := f.TempDir()
 	good := filepath.Join(dir, "good")
-	if _, err := Open(good); err != nil {
+	if _, err := Create(good); err != nil {
 		f.Fatal(err)
 	}
 	key, err := os.ReadFile(good)
@@ -64,7 +64,7 @@ func wantNothingOf(t *testing.T, shown, text, path string) {
 
 // FuzzUnseal: only what was sealed with the key is opened, and nothing else is said of the rest.
 func FuzzUnseal(f *testing.F) {
-	k, err := Open(filepath.Join(f.TempDir(), "key"))
+	k, err := Create(filepath.Join(f.TempDir(), "key"))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clewops/clew/internal/refusal"
+	"github.com/clewops/clew/internal/store"
 )
 
 // usageError says that the command line itself is wrong.
@@ -89,6 +90,9 @@ func describe(err error) report {
 	var next *nextError
 	if errors.As(err, &next) {
 		r.Next = next.next
+	}
+	if r.Next == "" && r.Kind == "failed" && store.Away(err) {
+		r.Next = "clew" // once that is seen to: how everything stands
 	}
 	r.Message = cut(r.Message, maxMessage)
 	return r

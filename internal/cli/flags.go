@@ -36,6 +36,20 @@ func giveOnce(set *pflag.FlagSet) {
 	})
 }
 
+// giveAgain takes that back in a whole tree: for completions, cobra itself parses a command line twice.
+func giveAgain(c *cobra.Command) {
+	plain := func(f *pflag.Flag) {
+		if o, ok := f.Value.(*once); ok {
+			f.Value = o.Value
+		}
+	}
+	c.Flags().VisitAll(plain)
+	c.PersistentFlags().VisitAll(plain)
+	for _, sub := range c.Commands() {
+		giveAgain(sub)
+	}
+}
+
 // neededAnnotation is the key under which a flag says why it has to be given.
 const neededAnnotation = "clew/needed"
 

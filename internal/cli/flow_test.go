@@ -187,7 +187,7 @@ func TestDriftIsSeenAdoptedAndReverted(t *testing.T) {
 		t.Errorf("planning over another tool's change: %s", r.stderr)
 	}
 	r := h.want(exitNeedsYou, "machine", "diff", "worker-1")
-	if !strings.Contains(r.stdout, "drift") || !strings.Contains(r.stdout, "clew plan create --adopt -n worker-1") {
+	if !strings.Contains(r.stdout, "drift") || !strings.Contains(r.stdout, "next: clew plan create -n worker-1 --adopt\n") {
 		t.Errorf("diff: %s", r.stdout)
 	}
 	if r := h.want(exitNeedsYou); !strings.Contains(r.stdout, "clew machine diff worker-1") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +30,7 @@ func (a *app) startInstance(ctx context.Context, st *store.Store) (string, dispa
 	if err != nil {
 		return "", host, fmt.Errorf("making this executor's lock file: %w", err)
 	}
+	clearLocks(ctx, st, lock.file.Name(), host)
 	id, err := st.StartInstance(ctx, host, os.Getpid(), lock.file.Name(), lock.device, lock.inode)
 	if err != nil {
 		lock.discard()
@@ -45,6 +47,26 @@ func (a *app) startInstance(ctx context.Context, st *store.Store) (string, dispa
 		return nil
 	})
 	return id, host, nil
+}
+
+// clearLocks removes the lock files that nothing is shown by any more. A file that is gone proves nothing, so only those of
+// instances are removed that the store itself shows to have stopped, and that nobody holds; what cannot be found out stays.
+func clearLocks(ctx context.Context, st *store.Store, own string, host dispatch.Host) {
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(own), "*.lock"))
+	if err != nil || len(files) < 2 { // one is this process's
+		return
+	}
+	known, err := st.Instances(ctx)
+	if err != nil {
+		return
+	}
+	held := func(string, uint64, uint64) bool { return false } // the lock itself is no record
+	for _, i := range known {
+		if i.LockPath != own && slices.Contains(files, i.LockPath) && store.Stopped(i, host, held) != "" &&
+			store.LockFree(i.LockPath, i.LockDevice, i.LockInode) {
+			_ = os.Remove(i.LockPath) // the next one tries again
+		}
+	}
 }
 
 // lockFile is a locked file, and which file it is.

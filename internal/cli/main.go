@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -59,6 +60,9 @@ func outliveReaders() {
 func (a *app) run(ctx context.Context, root *cobra.Command, args []string) int {
 	defer a.close()
 	root.SetArgs(args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		giveAgain(root)
+	}
 	err := root.ExecuteContext(ctx)
 	if err != nil && !a.started {
 		// Whatever cobra objects to before a command's own code runs is about how the command was typed.

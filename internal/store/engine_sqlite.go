@@ -250,6 +250,12 @@ type explained struct {
 func (e *explained) Error() string { return e.text + ": " + e.err.Error() }
 func (e *explained) Unwrap() error { return e.err }
 
+// Away says that a failure is the disk's or another program's doing: the same may succeed once that is seen to.
+func Away(err error) bool {
+	var e *explained
+	return errors.As(err, &e)
+}
+
 // explain puts what an error means beside SQLite's own words, once, and remembers damage.
 func (e *sqliteEngine) explain(err error) error {
 	var done *explained
