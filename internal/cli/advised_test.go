@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,20 @@ func TestHeldMachine(t *testing.T) {
 		t.Errorf("of an executor at work: %q", got)
 	}
 	h.run("settle", op, "--wait", "1m")
+}
+
+// TestAMachineThatIsAway: the way on is to see whether it answers; nothing came into being.
+func TestAMachineThatIsAway(t *testing.T) {
+	h := imported(t)
+	plan := h.planned("-n", "worker-1", "-p", label("away", "1"))
+	h.person(exitDone, "approve", plan)
+	link := []string{"lab", "fault", "--dir", filepath.Join(sharedLab.dir, "lab"), "client:worker-1"}
+	r := h.want(exitDone, append(slices.Clone(link), "cut", "-o", "json")...)
+	t.Cleanup(func() { h.runIn(context.Background(), strings.NewReader(""), append(slices.Clone(link), "heal")...) })
+	if got := decode[faultView](t, r); got.Target != "client:worker-1" || got.Kind != "cut" {
+		t.Errorf("the fault as JSON: %s", r.stdout)
+	}
+	wantNext(t, h.want(exitFailure, "dispatch", plan), "clew machine show worker-1 --refresh")
 }
 
 // TestWordsAreSaidOnce: prefixes that a reason on record has already.

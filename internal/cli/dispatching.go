@@ -122,6 +122,11 @@ func (a *app) dispatchOne(ctx context.Context, e *executor.Executor, v planView,
 	} else {
 		res, err = e.Dispatch(ctx, v.Plan.ID, wait)
 	}
+	if err != nil && res.Operation == "" {
+		if r := describe(err); r.Kind == "failed" && r.Next == "" {
+			err = withNext(err, "clew machine show %s --refresh", v.Machine) // nothing came into being: does the machine answer?
+		}
+	}
 	return a.left(ctx, res, err)
 }
 

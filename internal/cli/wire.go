@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/clewops/clew/internal/config"
@@ -50,6 +51,9 @@ func (a *app) open(ctx context.Context) (*store.Store, error) {
 		return nil, err
 	}
 	st, err := store.Open(ctx, open)
+	if errors.Is(err, syscall.EROFS) {
+		err = fmt.Errorf("%w: SQLite needs to write beside the store, also to read it; work on a copy", err)
+	}
 	if err != nil {
 		return nil, withNext(fmt.Errorf("%w (the store is %s, from %s)", err, l, l.Source), "clew --store FILE")
 	}
