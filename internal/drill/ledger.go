@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 
@@ -37,25 +38,37 @@ func (s *Stage) openLedger() {
 	s.must(os.MkdirAll(s.path("home"), 0o700), "making the row's directory")
 	switch s.Store {
 	case config.SQLite:
-		s.place.location = config.Location{Engine: s.Store, Path: s.path("store.db")}
+		s.place.location = config.Location{Engine: s.Store, Path: filepath.Join(s.storeDir(), "store.db")}
 	case config.Postgres:
 		s.place.database = fmt.Sprintf("%s%s_%d", databasePrefix, strings.ToLower(s.Row.ID), databases.Add(1))
 		u, err := s.Server().CreateDatabase(s.ctx, s.place.database)
 		s.must(err, "making the row's database")
 		s.place.location = config.Location{Engine: s.Store, URL: u}
 	}
-	var err error
-	s.ledger, err = store.Open(s.ctx, store.Config{
-		Location: s.place.location, StateDir: s.stateDir(), Without: s.Row.Without,
-	})
-	s.must(err, "opening the row's store")
-	_, err = s.ledger.EnsureLocalIdentity(s.ctx, founder)
+	s.reopenLedger()
+	_, err := s.ledger.EnsureLocalIdentity(s.ctx, founder)
 	s.must(err, "naming the ledger's first identity")
 	s.people = map[string]bool{founder: true}
 	s.Person(approver, store.RoleApprover)
 	for i := range operators {
 		s.Person(operator(i), store.RoleOperator)
 	}
+}
+
+// reopenLedger opens the row's store, after closeLedger once more.
+func (s *Stage) reopenLedger() {
+	var err error
+	s.ledger, err = store.Open(s.ctx, store.Config{
+		Location: s.place.location, StateDir: s.stateDir(), Without: s.Row.Without,
+	})
+	s.must(err, "opening the row's store")
+}
+
+// closeLedger closes the row's store in this process: a row that does something to its file does not do it under an open one.
+func (s *Stage) closeLedger() {
+	l := s.ledger
+	s.ledger = nil
+	s.must(l.Close(s.ctx), "closing the row's store")
 }
 
 // operators is how many executors of a row have an identity from the start. It is not made when they start, because

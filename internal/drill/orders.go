@@ -79,13 +79,13 @@ func (o *Orders) Admit(l config.Location) error {
 	own := false
 	switch l.Engine {
 	case config.SQLite:
-		// The orders lie in RUN/ROW/executors/NAME/orders.json, the store in RUN/ROW.
+		// The orders lie in RUN/ROW/executors/NAME/orders.json, the store in RUN/ROW or on the row's disk in there.
 		real, err := filepath.EvalSymlinks(filepath.Dir(l.Path))
 		if err != nil {
 			return err
 		}
 		row := filepath.Dir(filepath.Dir(filepath.Dir(o.path)))
-		own = real == row && filepath.Base(filepath.Dir(filepath.Dir(o.path))) == executorsDir
+		own = (real == row || real == filepath.Join(row, diskDir)) && filepath.Base(filepath.Dir(filepath.Dir(o.path))) == executorsDir
 	case config.Postgres:
 		u, err := url.Parse(l.URL.Reveal())
 		own = err == nil && strings.HasPrefix(strings.TrimPrefix(u.Path, "/"), databasePrefix)

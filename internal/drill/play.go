@@ -14,6 +14,9 @@ import (
 
 // playGroup plays the rows of a group one after the other, on workers that it has to itself.
 func (r *run) playGroup(ctx context.Context, g group) (err error) {
+	if err := g.mountable(); err != nil {
+		return err
+	}
 	n, own := g.machines()
 	p := r.pools[g.net]
 	if own {

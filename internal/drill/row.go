@@ -30,6 +30,7 @@ type Row struct {
 	OwnLab    bool // a lab for this group alone
 	OwnServer bool // a PostgreSQL server for this row alone: it kills it
 	Bare      bool // the machines are not imported before the script
+	Disk      bool // a small file system for the SQLite store alone, which needs root
 
 	// Needs names what the row needs of a machine that is not the drill's own: see Needs.
 	Needs Needs

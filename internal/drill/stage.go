@@ -38,6 +38,7 @@ type Stage struct {
 	procs    []*Process
 	readings Readings
 	undo     []func()
+	disk     bool   // the row has a file system mounted
 	clock    string // file that says how far the executors' clock is off; "" leaves them the real one
 }
 
@@ -196,6 +197,7 @@ func (s *Stage) readAll() {
 
 // end stops what still runs, exports the ledger and closes it.
 func (s *Stage) end() {
+	defer s.unmountDisk()
 	for _, p := range s.procs {
 		p.discard()
 	}
