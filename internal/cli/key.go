@@ -63,7 +63,7 @@ func (a *app) theKeeper(ctx context.Context, st *store.Store) (*artifact.Keeper,
 
 // lateKeeper opens the key when something is decrypted: reading a machine needs none.
 type lateKeeper struct {
-	ctx   context.Context //lint:ignore containedctx the executor's interface has none
+	ctx   context.Context // the command's: the executor's interface has none
 	app   *app
 	store *store.Store
 }
