@@ -84,7 +84,8 @@ func TestHeldMachine(t *testing.T) {
 	if got := settling(running); got != "clew show "+op {
 		t.Errorf("of an executor at work: %q", got)
 	}
-	h.run("settle", op, "--wait", "1m")
+	// The practice link ends TCP on its way: no evidence can be had, and only a decision goes on.
+	wantNext(t, h.want(exitUnresolved, "settle", op), "clew settle "+op+" --judge REASON")
 }
 
 // TestAMachineThatIsAway: the way on is to see whether it answers; nothing came into being.
