@@ -2,6 +2,7 @@
 # make test    installs what is missing and runs everything: linters, checks, all tests with the race detector
 # make check   the inner loop: format, linters and the fast tests, under two minutes once the caches are warm
 # make drill   proves the dispatch contract on a practice cluster, and leaves the evidence
+# make drill-soundness  partitions of 5 s to 60 s: nothing lands after evidence accounted for it; writes docs/late-landing.md
 # make sim     random histories over the real store and executors, ten times as many as make test runs
 # make bench   benchmarks; bench-docs writes docs/benchmarks.md too
 # make build   bin/clew and bin/clewx
@@ -32,7 +33,7 @@ ENTRY = $(if $(filter linux/amd64 linux/arm64,$(shell go env GOOS)/$(shell go en
 # Packages whose tests need neither a database nor a lab.
 FAST := $(wildcard internal/refusal internal/secret internal/ledger internal/dispatch internal/config internal/archtest)
 
-.PHONY: build demo announce drill test check sim faults fuzz procs bench bench-small bench-docs lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
+.PHONY: build demo announce drill drill-soundness test check sim faults fuzz procs bench bench-small bench-docs lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(patsubst %,./%,$(filter-out cmd/clewx,$(PROGRAMS)))
@@ -51,6 +52,15 @@ drill: ensure build
 	out=$${OUT:-$$(mktemp -d)/evidence}; \
 	bin/clew lab drill run --store sqlite,postgres --net userland,netns --out "$$out"; \
 	bin/clew lab drill verify "$$out"
+
+# Accounting by evidence against real partitions, each condition of it taken away in turn, and how late requests land: half an
+# hour at full size, as root. It writes docs/late-landing.md; SENDS, CONTROLS, REPEAT and NODES make it smaller or larger.
+SENDS ?= 200
+CONTROLS ?= 8
+REPEAT ?= 1
+NODES ?= 24
+drill-soundness: ensure build
+	bin/clew lab drill late --sends $(SENDS) --controls $(CONTROLS) --repeat $(REPEAT) --nodes $(NODES) --write docs/late-landing.md
 
 # The linters contain what "go vet" checks, hence -vet=off. At most two packages at once: several start servers.
 test: TARGETS = darwin/arm64

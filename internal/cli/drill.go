@@ -25,7 +25,7 @@ func newDrill(a *app) *cobra.Command {
 practice nodes and databases, and lets independent readers say what became of each. The evidence is a directory that can
 be checked later, without the drill.`,
 	}
-	c.AddCommand(newDrillRun(a), newDrillReport(a), newDrillList(a), newDrillVerify(a), newDrillExecutor(a))
+	c.AddCommand(newDrillRun(a), newDrillReport(a), newDrillList(a), newDrillVerify(a), newDrillLate(a), newDrillExecutor(a))
 	return c
 }
 

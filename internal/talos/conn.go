@@ -38,7 +38,8 @@ type Options struct {
 	// ends, Apply leaves the request and the connection as they are, and TCPUserTimeout is ignored.
 	WithoutAbort bool
 
-	port int // of the Talos API, 0 for apidPort
+	port         int    // of the Talos API, 0 for apidPort
+	withoutCheck string // see CannotArriveWithout
 }
 
 // Conn is one TCP connection to a node or to its pinned endpoint, with the Talos API on it. It never dials again: once

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,8 @@ type evidence struct {
 	Host    dispatch.Host `json:"host,omitzero"`
 	Before  []Check       `json:"before"` // of the attempt's record
 	Rounds  []round       `json:"rounds"` // of now, in order
+
+	without string // a control's: the name of a check that counts as holding
 }
 
 // round is one reading of every table, upstream first: a byte that moves on between two readings is then still seen.
@@ -59,10 +62,16 @@ func CannotArrive(ctx context.Context, c *Config, t Target, attempt dispatch.Att
 	return cannotArrive(ctx, c, t, attempt, Options{})
 }
 
+// CannotArriveWithout is for controls: the check of that name counts as holding, to see what it prevents. The evidence
+// still says how the check was found.
+func CannotArriveWithout(ctx context.Context, c *Config, t Target, attempt dispatch.Attempt, check string) (Verdict, error) {
+	return cannotArrive(ctx, c, t, attempt, Options{withoutCheck: check})
+}
+
 func cannotArrive(ctx context.Context, c *Config, t Target, attempt dispatch.Attempt, o Options) (Verdict, error) {
 	e := evidence{
 		Local: attempt.LocalAddr, Remote: attempt.RemoteAddr, Route: string(attempt.Route), Target: t.Address,
-		Before: []Check{}, Rounds: []round{},
+		Before: []Check{}, Rounds: []round{}, without: o.withoutCheck,
 	}
 	if socketTables != "" {
 		return e.verdict(false, socketTables), nil
@@ -78,7 +87,7 @@ func cannotArrive(ctx context.Context, c *Config, t Target, attempt dispatch.Att
 	}
 	b := parseBaseline(attempt.Sockets)
 	e.Before = append(hostChecks(attempt, t, here), b.checks(attempt)...)
-	if missing := failing(e.Before); missing != "" {
+	if missing := e.failing(e.Before); missing != "" {
 		return e.verdict(false, missing), nil
 	}
 	// While this host still holds the socket nobody else needs to be asked.
@@ -86,7 +95,7 @@ func cannotArrive(ctx context.Context, c *Config, t Target, attempt dispatch.Att
 	if err != nil {
 		return e.verdict(true, "this host's sockets could not be read"), err
 	}
-	if missing := failing(first.Checks); missing != "" {
+	if missing := e.failing(first.Checks); missing != "" {
 		e.Rounds = append(e.Rounds, first)
 		return e.verdict(true, missing), nil
 	}
@@ -124,7 +133,7 @@ func (e *evidence) gather(ctx context.Context, conn *Conn, local netip.AddrPort,
 		}
 		r.Checks = append(r.Checks, r.Tables.checks(b)...)
 		e.Rounds = append(e.Rounds, r)
-		if missing = failing(r.Checks); missing != "" {
+		if missing = e.failing(r.Checks); missing != "" {
 			agreeing = 0
 			continue
 		}
@@ -169,6 +178,11 @@ func hostChecks(attempt dispatch.Attempt, t Target, here dispatch.Host) []Check 
 		{"sent in this network namespace", sent.NetNS != "" && sent.NetNS == here.NetNS, quoteOr(sent.NetNS, "not recorded")},
 		{"asked over the attempt's route", t.Route == attempt.Route, string(t.Route)},
 	}
+}
+
+// failing names the checks that do not hold and that no control took away.
+func (e *evidence) failing(checks []Check) string {
+	return failing(slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return c.Name == e.without }))
 }
 
 // failing names the checks that do not hold, "" when all do.
