@@ -331,6 +331,9 @@ func last(e ast.Expr) string {
 	return ""
 }
 
+// numbers are what a format leaves open for a number.
+var numbers = regexp.MustCompile(`%[-+0-9]*d`)
+
 // verbs are what a format leaves open.
 var verbs = regexp.MustCompile(`%[-+#0-9.]*[a-zA-Z]`)
 
@@ -342,7 +345,7 @@ func said(e ast.Expr) (text string, ok bool) {
 			return "", false
 		}
 		s, err := strconv.Unquote(e.Value)
-		return verbs.ReplaceAllString(s, "X"), err == nil
+		return verbs.ReplaceAllString(numbers.ReplaceAllString(s, "1"), "X"), err == nil
 	case *ast.BinaryExpr:
 		if e.Op != token.ADD {
 			return "", false
