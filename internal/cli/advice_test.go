@@ -33,7 +33,7 @@ func TestAdviceCanBeTyped(t *testing.T) {
 					continue
 				}
 				seen[line] = true
-				if err := typed(line); err != nil {
+				if err := typed(filled(line)); err != nil {
 					t.Errorf("%s: %q: %v", a.where, line, err)
 				}
 			}
@@ -296,6 +296,25 @@ func (g *gatherer) texts(n ast.Node) bool {
 	return true
 }
 
+// filled puts a value that the flag takes where the program puts in one.
+func filled(line string) string {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return line
+	}
+	c, _, err := tree().Find(words[1:])
+	if err != nil {
+		return line
+	}
+	for i, w := range words[:len(words)-1] {
+		name, long := strings.CutPrefix(w, "--")
+		if f := c.Flags().Lookup(name); long && f != nil && words[i+1] == "X" {
+			words[i+1] = sample(f)[1:]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // isCommand says whether a text that begins as a command goes on with one of its words.
 func isCommand(text string) bool {
 	words := strings.Fields(text)
@@ -331,9 +350,6 @@ func last(e ast.Expr) string {
 	return ""
 }
 
-// numbers are what a format leaves open for a number.
-var numbers = regexp.MustCompile(`%[-+0-9]*d`)
-
 // verbs are what a format leaves open.
 var verbs = regexp.MustCompile(`%[-+#0-9.]*[a-zA-Z]`)
 
@@ -345,7 +361,7 @@ func said(e ast.Expr) (text string, ok bool) {
 			return "", false
 		}
 		s, err := strconv.Unquote(e.Value)
-		return verbs.ReplaceAllString(numbers.ReplaceAllString(s, "1"), "X"), err == nil
+		return verbs.ReplaceAllString(s, "X"), err == nil
 	case *ast.BinaryExpr:
 		if e.Op != token.ADD {
 			return "", false

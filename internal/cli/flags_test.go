@@ -18,12 +18,12 @@ func each(c *cobra.Command, do func(*cobra.Command)) {
 
 // sample is a value that the flag takes.
 func sample(f *pflag.Flag) string {
-	switch f.Value.Type() {
-	case "bool":
+	switch kind := f.Value.Type(); { // of a list, that of its elements comes first in the name
+	case kind == "bool":
 		return "=true"
-	case "int":
+	case strings.HasPrefix(kind, "int"):
 		return "=1"
-	case "duration":
+	case strings.HasPrefix(kind, "duration"):
 		return "=48h"
 	}
 	return "=x"
