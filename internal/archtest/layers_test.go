@@ -38,17 +38,18 @@ var layers = []layer{
 		may:      []string{"pure", "settings", "drivers", "wire", "fronts"},
 	},
 	{name: "lab", packages: []string{"lab"}, may: []string{"settings"}},
+	{name: "histories", packages: []string{"sim"}, may: []string{"pure", "settings", "drivers", "adapters"}},
 	{
 		name: "drill", packages: []string{"drill"},
-		may: []string{"pure", "settings", "drivers", "adapters", "wire", "fronts", "lab"},
+		may: []string{"pure", "settings", "drivers", "adapters", "wire", "fronts", "lab", "histories"},
 	},
 	{
 		name: "cli", packages: []string{"cli"},
 		may: []string{"pure", "settings", "drivers", "adapters", "wire", "fronts", "lab", "drill"},
 	},
 	{
-		name: "test only", packages: []string{"archtest", "bench", "sim", "store/storetest"}, siblings: true,
-		may: []string{"pure", "settings", "drivers", "adapters", "wire", "fronts", "lab", "drill", "cli"},
+		name: "test only", packages: []string{"archtest", "bench", "store/storetest"}, siblings: true,
+		may: []string{"pure", "settings", "drivers", "adapters", "wire", "fronts", "lab", "histories", "drill", "cli"},
 	},
 	{name: "programs", packages: []string{"cmd/clew"}, may: []string{"cli"}},
 	{name: "demo", packages: []string{"scripts/demo"}}, // it types at the built program, as a person would

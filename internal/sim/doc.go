@@ -1,6 +1,6 @@
 // Package sim runs histories: the real store, on SQLite or PostgreSQL, and real executors beside people, nodes, networks,
 // clocks, crashes and restores that are made up, one small step after the other. After every step every invariant of
-// package dispatch is checked. It is used by tests only.
+// package dispatch is checked. Tests use it, and the drill runs its scripts.
 //
 // # Data
 //
