@@ -32,9 +32,11 @@ be checked later, without the drill.`,
 // drillFlags are those of a run.
 type drillFlags struct {
 	rows, stores, nets []string
+	netsGiven          bool
 	out                string
 	floor              time.Duration
 	parallel           int
+	real               realFlags
 }
 
 func newDrillRun(a *app) *cobra.Command {
@@ -45,20 +47,28 @@ func newDrillRun(a *app) *cobra.Command {
 		Long: `Plays the rows on each store and over each kind of links, and writes the evidence to --out, which must not lie in a
 work tree. Links of kind netns need root; without it their cells are skipped, and counted as skipped.
 
+With --talos the rows that inject no fault and break no node are played on a Talos worker of your own, one after the
+other. They add one node label, and the original bytes are put back at the end, also after an interrupt.
+
 A mismatch is recorded and never tried again. A run that left something out, or whose controls did not show their failure,
 says that it is no evidence.
 
 Exit code: 0 everything is as expected, 5 something is not, 1 something could not be judged.`,
 		Example: `  clew lab drill run --out /tmp/drill
-  clew lab drill run --rows 001,007-011 --store sqlite --net userland --out /tmp/drill`,
+  clew lab drill run --rows 001,007-011 --store sqlite --net userland --out /tmp/drill
+  clew lab drill run --talos ~/.talos/config --node 10.0.0.7 --route direct --yes-change-node --out /tmp/drill`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.drillRun(c.Context(), f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.netsGiven = c.Flags().Changed("net")
+			return a.drillRun(c.Context(), f)
+		},
 	}
 	l := c.Flags()
 	l.StringSliceVar(&f.rows, "rows", nil, "rows and ranges of rows, such as 001,007-011 (default: all)")
 	l.StringSliceVar(&f.nets, "net", []string{string(lab.LinksUserland)}, "userland, netns")
 	l.StringVar(&f.out, "out", "", "directory of the evidence")
 	l.DurationVar(&f.floor, "settle-floor", 0, "least settle time of the executors (default: the least that there is)")
+	f.real.bind(l)
 	l.IntVar(&f.parallel, "parallel", 0, "groups of rows at once (default: what two cores can bear)")
 	// The global --store is one store; a drill runs on kinds of stores.
 	l.StringSliceVar(&f.stores, "store", []string{string(config.SQLite), string(config.Postgres)}, "sqlite, postgres")
@@ -115,6 +125,12 @@ func (a *app) drillRun(ctx context.Context, f drillFlags) error {
 		return err
 	}
 	o.Version, o.Warn = version(), a.stderr
+	if o.Real, err = a.realMachine(f); err != nil {
+		return err
+	}
+	if o.Real != nil {
+		o.Rows, o.Nets = drill.RealRows(o.Rows), []lab.LinkMode{drill.NetTalos}
+	}
 	total := 0
 	for _, r := range o.Rows {
 		for _, net := range o.Nets {

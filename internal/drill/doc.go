@@ -73,6 +73,13 @@
 // namespaces only makes every run without them a partial one. Where they are not offered its cells are skipped, with the
 // reason.
 //
+// # A machine of the user's own
+//
+// With Real, rows without Needs, for one machine, play on a Talos worker that the drill did not make, one after the other
+// (NetTalos). It has no journal: clauses about answers and about the landings of one plan fall away (expectOn), and what
+// needs more than the change of a label ends the script with labOnly, which makes the cell a skipped one. The original
+// bytes are put back however the run ends.
+//
 // # Evidence
 //
 // The directory of a run holds run.txt, expectations.tsv (written before anything runs), cells.tsv, transcripts/ (one a

@@ -48,7 +48,7 @@ func (s *Stage) Revert(m *Machine, name string, terms ...Terms) *Plan {
 func (s *Stage) proposeAs(m *Machine, name string, make func(dispatch.Observation, []byte) (dispatch.Plan, []byte)) *Plan {
 	p := &Plan{Name: name, Machine: m}
 	s.asInstance(func(instance string) {
-		o, running := s.read(instance, m, dispatch.Observation{Purpose: dispatch.ForPlanning, Route: dispatch.Direct})
+		o, running := s.read(instance, m, dispatch.Observation{Purpose: dispatch.ForPlanning, Route: s.usualRoute()})
 		d, config := make(o, running)
 		sum := sha256.Sum256(config)
 		p.config, p.digest, p.sum = config, readDigest(config), hex.EncodeToString(sum[:])

@@ -76,13 +76,23 @@ func (s *secrets) ofLab(l *lab.Lab) {
 			s.unknown("the configuration of %s: %v", n.Name(), err)
 			continue
 		}
-		for _, v := range talos.SecretValues(secret.Of(b)) {
-			s.add("machine secret", v)
-		}
+		s.ofConfiguration(b)
 	}
-	c, err := clientconfig.Open(l.Talosconfig())
+	s.ofTalosconfig(l.Talosconfig())
+}
+
+// ofConfiguration adds what a machine's configuration hides.
+func (s *secrets) ofConfiguration(config []byte) {
+	for _, v := range talos.SecretValues(secret.Of(config)) {
+		s.add("machine secret", v)
+	}
+}
+
+// ofTalosconfig adds the keys of clients.
+func (s *secrets) ofTalosconfig(path string) {
+	c, err := clientconfig.Open(path)
 	if err != nil {
-		s.unknown("the lab's talosconfig: %v", err)
+		s.unknown("the talosconfig: %v", err)
 		return
 	}
 	for _, context := range c.Contexts {

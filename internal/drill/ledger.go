@@ -13,6 +13,7 @@ import (
 	"github.com/clewops/clew/internal/artifact"
 	"github.com/clewops/clew/internal/config"
 	"github.com/clewops/clew/internal/dispatch"
+	"github.com/clewops/clew/internal/lab"
 	"github.com/clewops/clew/internal/ledger"
 	"github.com/clewops/clew/internal/store"
 	"github.com/clewops/clew/internal/talos"
@@ -107,11 +108,36 @@ func (s *Stage) keeper() *artifact.Keeper {
 
 func (s *Stage) keyFile() string { return s.path("artifact.key") }
 
-// credentials are the lab's, as the product reads them.
+// credentials are the lab's, or the user's, as the product reads them.
 func (s *Stage) credentials() *talos.Config {
+	if s.real != nil {
+		return s.real.config
+	}
 	c, err := talos.LoadConfig(s.lab.Talosconfig(), "")
 	s.must(err, "reading the lab's talosconfig")
 	return c
+}
+
+func (s *Stage) talosconfig() string {
+	if s.real != nil {
+		return s.real.Talosconfig
+	}
+	return s.lab.Talosconfig()
+}
+
+// usualRoute is the way to the machines where a row says nothing else.
+func (s *Stage) usualRoute() dispatch.Route {
+	if s.real != nil {
+		return s.real.Route
+	}
+	return dispatch.Direct
+}
+
+func (s *Stage) clusterName() string {
+	if s.real != nil {
+		return "real"
+	}
+	return lab.ClusterName
 }
 
 // asInstance runs f as an instance of the ledger, which ends with it: the drill's process must never be what keeps a

@@ -12,12 +12,33 @@ import (
 
 // Machine is a worker of the lab as the row has it.
 type Machine struct {
-	*lab.Node
-	ID string // in the row's ledger, once imported
+	*lab.Node // nil for a machine of the user's own
+
+	real *Real
+	ID   string // in the row's ledger, once imported
 
 	journal int    // lines that the node's journal had when the row began
 	before  string // digest of what ran when the row began, as the drill's own reader found it
-	config  []byte // what the ledger last accepted; patches are made on it
+
+	beforeVersion string // of the active configuration then
+
+	config []byte // what the ledger last accepted; patches are made on it
+}
+
+// Name is the machine's name.
+func (m *Machine) Name() string {
+	if m.real != nil {
+		return m.real.name
+	}
+	return m.Node.Name()
+}
+
+// Address is where the machine is reached now.
+func (m *Machine) Address() string {
+	if m.real != nil {
+		return m.real.Address
+	}
+	return m.Node.Address()
 }
 
 // Import registers a machine and has what it runs accepted as its baseline: read, planned, approved, read again, recorded.
@@ -28,7 +49,7 @@ func (s *Stage) Import(m *Machine) {
 
 // Register makes a machine known to the ledger, without a baseline.
 func (s *Stage) Register(m *Machine) {
-	conn, err := talos.Dial(s.ctx, s.credentials(), talos.Target{Address: m.Address(), Route: dispatch.Direct}, talos.Options{})
+	conn, err := talos.Dial(s.ctx, s.credentials(), talos.Target{Address: m.Address(), Route: s.usualRoute()}, talos.Options{})
 	s.must(err, "reaching %s", m.Name())
 	defer conn.Abort()
 	r, _, err := conn.Read(s.ctx)
@@ -38,7 +59,7 @@ func (s *Stage) Register(m *Machine) {
 		addresses = append(addresses, m.Address())
 	}
 	known, err := s.ledger.RegisterMachine(s.ctx, s.As(founder, store.RoleOperator), dispatch.Machine{
-		Name: m.Name(), Cluster: lab.ClusterName, ClusterID: r.ClusterID, NodeID: r.NodeID, HostName: r.HostName, UUID: r.UUID,
+		Name: m.Name(), Cluster: s.clusterName(), ClusterID: r.ClusterID, NodeID: r.NodeID, HostName: r.HostName, UUID: r.UUID,
 		Assignment: dispatch.Assignment{Role: r.Role, Addresses: addresses},
 	}, r)
 	s.must(err, "registering %s", m.Name())
@@ -48,13 +69,13 @@ func (s *Stage) Register(m *Machine) {
 // Adopt has what a registered machine runs accepted as its baseline. Whatever drift record is open is bound by it.
 func (s *Stage) Adopt(m *Machine) {
 	s.asInstance(func(instance string) {
-		o, config := s.read(instance, m, dispatch.Observation{Purpose: dispatch.ForPlanning, Route: dispatch.Direct})
+		o, config := s.read(instance, m, dispatch.Observation{Purpose: dispatch.ForPlanning, Route: s.usualRoute()})
 		p := s.terms(m, o, config)
 		p.Kind, p.Operation, p.Mode, p.Post = dispatch.KindAdopt, "", "", dispatch.Postconditions{}
 		p.Pre.Ready, p.Expected = false, o.Reading.Active.Digest
 		p = s.record(p, o, config)
 		s.approve(p.ID, approver)
-		shown, _ := s.read(instance, m, dispatch.Observation{Purpose: dispatch.ForAdoption, Route: dispatch.Direct, Plan: p.ID})
+		shown, _ := s.read(instance, m, dispatch.Observation{Purpose: dispatch.ForAdoption, Route: s.usualRoute(), Plan: p.ID})
 		epoch, _, err := s.ledger.Epoch(s.ctx)
 		s.must(err, "reading the epoch")
 		_, err = s.ledger.Adopt(s.ctx, p.ID, dispatch.Owner{Instance: instance, Generation: 1, Epoch: epoch}, shown.Basis)

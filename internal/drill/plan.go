@@ -31,7 +31,15 @@ type Terms func(p *dispatch.Plan)
 func Attempts(n int) Terms { return func(p *dispatch.Plan) { p.MaxAttempts = n } }
 
 // Via is the route through the lab's endpoint.
-func (s *Stage) Via() dispatch.Route { return dispatch.Via(s.lab.Nodes()[0].Address()) }
+func (s *Stage) Via() dispatch.Route {
+	if s.real != nil && s.real.Route.Endpoint() == "" {
+		s.labOnly("the route is the one that --route names")
+	}
+	if s.real != nil {
+		return s.real.Route
+	}
+	return dispatch.Via(s.lab.Nodes()[0].Address())
+}
 
 // Route is the way that reads and the send take.
 func Route(r dispatch.Route) Terms { return func(p *dispatch.Plan) { p.Route = r } }
@@ -80,7 +88,7 @@ func (s *Stage) ProposeConfig(m *Machine, name string, config []byte, terms ...T
 	p.digest, p.sum = readDigest(p.config), hex.EncodeToString(sum[:])
 	s.asInstance(func(instance string) {
 		var draft dispatch.Plan
-		route := dispatch.Direct
+		route := s.usualRoute()
 		for _, t := range terms {
 			t(&draft)
 		}
@@ -116,6 +124,9 @@ func (s *Stage) terms(m *Machine, o dispatch.Observation, config []byte) dispatc
 		TransportDeadline: 15 * time.Second, VerifyDeadline: time.Minute, MaxAttempts: 2, ExpiresAt: now.Add(time.Hour),
 		Policy:  dispatch.Policy{Approvals: 1, SelfApproval: true},
 		Creator: founder, CreatorRole: store.RoleAuthor, Authors: []string{founder},
+	}
+	if s.real != nil && s.real.AllowStage {
+		p.Pre.Stage, p.Pre.Ready, p.Post.Stage = s.real.stage, false, s.real.stage
 	}
 	if known.Drift != nil {
 		p.Drift, p.Expected = known.Drift.ID, known.Drift.Digest

@@ -76,7 +76,7 @@ const rowLimit = 5 * time.Minute
 func (r *run) playRow(ctx context.Context, row Row, g group, l *lab.Lab, nodes []*lab.Node, log *transcript) Cell {
 	ctx, cancel := context.WithTimeout(ctx, row.Takes+rowLimit)
 	defer cancel()
-	s := &Stage{Row: row, Store: g.store, Net: g.net, ctx: ctx, run: r, lab: l, log: log}
+	s := &Stage{Row: row, Store: g.store, Net: g.net, ctx: ctx, run: r, lab: l, real: r.o.Real, log: log}
 	s.dir = filepath.Join(r.work, s.name())
 	failed := func(err error) Cell {
 		return Cell{
@@ -95,21 +95,36 @@ func (r *run) playRow(ctx context.Context, row Row, g group, l *lab.Lab, nodes [
 		defer stop()
 		s.server = server
 	}
-	for _, node := range nodes[:row.Machines] {
+	if err := s.meet(nodes); err != nil {
+		return failed(err)
+	}
+	return s.play()
+}
+
+// meet makes the row's machines, as they are when it begins.
+func (s *Stage) meet(nodes []*lab.Node) error {
+	if s.real != nil {
+		return s.begin(&Machine{real: s.real})
+	}
+	for _, node := range nodes[:s.Row.Machines] {
 		m := &Machine{Node: node}
 		all, err := node.Applies()
 		if err != nil {
-			return failed(err)
+			return err
 		}
 		m.journal = len(all)
-		before, err := s.readNode(m)
-		if err != nil {
-			return failed(err)
+		if err := s.begin(m); err != nil {
+			return err
 		}
-		m.before = before.Active
-		s.machines = append(s.machines, m)
 	}
-	return s.play()
+	return nil
+}
+
+func (s *Stage) begin(m *Machine) error {
+	before, err := s.readNode(m)
+	m.before, m.beforeVersion = before.Active, before.ActiveVersion
+	s.machines = append(s.machines, m)
+	return err
 }
 
 // serverFor is the run's server, or one of the row's own.

@@ -73,6 +73,9 @@ func (s *Stage) Clew(name string, armed []Gate, args []string, options ...Option
 	}
 	orders := filepath.Join(dir, "orders.json")
 	s.must(Orders{Gates: string(p.gates), Without: p.without, Clock: s.clock}.write(orders), "writing the orders of %s", name)
+	if s.real != nil && s.real.Context != "" {
+		args = append([]string{"--context", s.real.Context}, args...)
+	}
 	args = append([]string{"lab", "drill", "executor", orders, "--", "--as", p.as, "-o", "json"}, args...)
 	p.cmd = exec.Command(s.run.o.Exe, args...)
 	p.cmd.Env, p.cmd.Dir = s.env(), s.dir
@@ -94,7 +97,7 @@ func (s *Stage) Clew(name string, armed []Gate, args []string, options ...Option
 // env is what an executor gets of the environment: the row's own home, store and key. The database's password is in a file.
 func (s *Stage) env() []string {
 	env := []string{
-		"HOME=" + s.path("home"), "PATH=" + os.Getenv("PATH"), "TALOSCONFIG=" + s.lab.Talosconfig(), "TMPDIR=" + os.TempDir(),
+		"HOME=" + s.path("home"), "PATH=" + os.Getenv("PATH"), "TALOSCONFIG=" + s.talosconfig(), "TMPDIR=" + os.TempDir(),
 		config.EnvKeyFile + "=" + s.keyFile(), "CLEW_SETTLE_FLOOR=" + s.run.o.SettleFloor.String(),
 	}
 	if s.Store == config.SQLite {

@@ -40,6 +40,13 @@ func (s *Stage) ReadNode(m *Machine) NodeReading {
 }
 
 func (s *Stage) readNode(m *Machine) (r NodeReading, err error) {
+	if m.real != nil {
+		err = m.real.with(s.ctx, func(ctx context.Context, c *client.Client) error {
+			r, err = readBoth(ctx, c)
+			return err
+		})
+		return r, err
+	}
 	ctx, cancel := context.WithTimeout(s.ctx, readLimit)
 	defer cancel()
 	c, err := client.New(ctx, client.WithConfigFromFile(s.lab.Talosconfig()), client.WithContextName(lab.ClusterName),
@@ -48,6 +55,11 @@ func (s *Stage) readNode(m *Machine) (r NodeReading, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
+	return readBoth(ctx, c)
+}
+
+// readBoth reads both resources of a machine's configuration.
+func readBoth(ctx context.Context, c *client.Client) (r NodeReading, err error) {
 	if r.Active, r.ActiveVersion, err = readConfig(ctx, c, configres.ActiveID); err != nil {
 		return r, err
 	}
@@ -59,22 +71,31 @@ func (s *Stage) readNode(m *Machine) (r NodeReading, err error) {
 }
 
 func readConfig(ctx context.Context, c *client.Client, id string) (digest, version string, err error) {
+	b, version, err := configBytes(ctx, c, id)
+	if err != nil || b == nil {
+		return "", "", err
+	}
+	return readDigest(b), version, nil
+}
+
+// configBytes reads one resource; nil where there is none.
+func configBytes(ctx context.Context, c *client.Client, id string) (b []byte, version string, err error) {
 	res, err := safe.StateGetByID[*configres.MachineConfig](ctx, c.COSI, id)
 	if state.IsNotFoundError(err) {
-		return "", "", nil
+		return nil, "", nil
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("reading %s: %w", id, err)
+		return nil, "", fmt.Errorf("reading %s: %w", id, err)
 	}
-	b, err := res.Provider().Bytes()
-	if err != nil {
-		return "", "", fmt.Errorf("reading %s: %w", id, err)
+	if b, err = res.Provider().Bytes(); err != nil {
+		return nil, "", fmt.Errorf("reading %s: %w", id, err)
 	}
-	return readDigest(b), res.Metadata().Version().String(), nil
+	return b, res.Metadata().Version().String(), nil
 }
 
 // journal is what the node itself wrote down since the row began.
 func (s *Stage) journal(m *Machine) []lab.Apply {
+	s.labOnly("there is no journal of applies")
 	all, err := m.Applies()
 	s.must(err, "reading the journal of %s", m.Name())
 	if len(all) < m.journal {
@@ -107,9 +128,13 @@ func (s *Stage) readMachine(i int, m *Machine) {
 	if i > 0 {
 		prefix = fmt.Sprintf("machine-%d.", i+1)
 	}
-	s.Set(prefix+"landings", s.Landings(m, nil))
-	s.Set(prefix+"answered", s.answered(m))
 	r := s.ReadNode(m)
+	if s.real != nil {
+		s.Set("landings", s.writtenSince(m, r))
+	} else {
+		s.Set(prefix+"landings", s.Landings(m, nil))
+		s.Set(prefix+"answered", s.answered(m))
+	}
 	s.Set(prefix+"runs", s.runs(m, r.Active))
 	persistent := "absent"
 	if r.Persistent != "" {
@@ -118,7 +143,7 @@ func (s *Stage) readMachine(i int, m *Machine) {
 	s.Set(prefix+"persistent", persistent)
 	s.Set(prefix+"versions", r.ActiveVersion+" "+r.PersistentVersion)
 	for _, p := range s.plans {
-		if p.Machine == m && p.Name != "" {
+		if p.Machine == m && p.Name != "" && s.real == nil {
 			s.Set(p.Name+".landings", s.Landings(m, p))
 		}
 	}

@@ -17,6 +17,7 @@ func init() {
 			"type.refused-at-planning=true; type.operation=rejected; type.states=committed, sending, rejected; type.attempts=1; type.responses=rejected; type.landings=0; " +
 			"answered=InvalidArgument 2; landings=0; runs=before; moved=no; files.exit=5; type.exit=5",
 		Script: func(s *Stage) {
+			s.labOnly("nothing but a label is ever sent")
 			m := s.Machine(0)
 			before := s.ReadNode(m)
 			s.refusedByNode(s.Propose(m, "files", []byte(

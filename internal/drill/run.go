@@ -30,6 +30,7 @@ type Options struct {
 	Version     string        // of the program, for run.txt
 	SettleFloor time.Duration // of the executors; 0 is the least
 	Parallel    int           // how many groups at once; 0 is a number that two cores can bear
+	Real        *Real         // a machine of the user's own instead of labs; Nets is not used then
 	Progress    func(c Cell)  // hears of every cell that has ended
 	Warn        io.Writer     // hears of what failed beside the cells; nil hears nothing
 }
@@ -64,6 +65,12 @@ func (g group) name() string {
 
 // Run plays the rows and writes the evidence. An error means that there is none; what cells found is in the result.
 func Run(ctx context.Context, o Options) (Result, error) {
+	if o.Real != nil {
+		o.Rows, o.Nets = RealRows(o.Rows), []lab.LinkMode{NetTalos}
+		if err := o.Real.learn(ctx); err != nil {
+			return Result{}, err
+		}
+	}
 	r, err := start(o)
 	if err != nil {
 		return Result{}, err
@@ -74,7 +81,11 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	err = r.setUp(ctx, groups)
-	if err == nil {
+	switch {
+	case err != nil:
+	case o.Real != nil:
+		err = r.playReal(ctx, groups)
+	default:
 		r.playAll(ctx, groups)
 	}
 	err = errors.Join(err, r.tearDown(ctx))
@@ -170,6 +181,9 @@ func (r *run) setUp(ctx context.Context, groups []group) error {
 		if r.pg, err = r.startServer(ctx); err != nil {
 			return err
 		}
+	}
+	if r.o.Real != nil {
+		return nil
 	}
 	for _, net := range r.o.Nets {
 		shared, most := 0, 0

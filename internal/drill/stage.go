@@ -26,7 +26,8 @@ type Stage struct {
 	ctx    context.Context
 	dir    string // of this row alone
 	run    *run
-	lab    *lab.Lab
+	lab    *lab.Lab // nil where the row plays on a machine of the user's own
+	real   *Real
 	server *pgserver.Server // nil on SQLite
 	log    *transcript
 
@@ -145,7 +146,10 @@ func (s *Stage) play() Cell {
 	})
 	err = errors.Join(err, s.guarded(s.end))
 	cell.Readings = s.readings
-	if err != nil {
+	var no *lab.NotOfferedError
+	if errors.As(err, &no) {
+		cell.Verdict, cell.Reason = Skipped, clean(no.Reason)
+	} else if err != nil {
 		cell.Verdict, cell.Reason = Errored, clean(s.run.hide(err.Error()))
 	} else {
 		cell.judge()

@@ -114,7 +114,7 @@ func (v *Verification) judgeAgain(cells []Cell) {
 			v.problem("%s: this program has no such row", c.Key())
 			continue
 		}
-		if c.Expectation != row.Expect {
+		if c.Expectation != row.expectOn(c.Net) {
 			v.problem("%s: its expectation is not the row's", c.Key())
 		}
 		if slices.ContainsFunc(cells[:i], func(d Cell) bool { return d.Key() == c.Key() }) {
@@ -132,7 +132,7 @@ func (v *Verification) judgeAgain(cells []Cell) {
 			continue
 		}
 		again := c
-		again.Expectation = row.Expect
+		again.Expectation = row.expectOn(c.Net)
 		again.judge()
 		if again.Verdict != c.Verdict || again.Reason != c.Reason {
 			v.problem("%s: it says %s, and its readings say %s", c.Key(), c.Verdict, again.Verdict)
