@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +46,7 @@ func TestScriptedForOthers(t *testing.T) {
 	}
 	for _, bad := range []string{"future\n----\n", "history without=nothing\n----\n", "history\nstart x1\n"} {
 		if _, err := parseScripts("bad", bad); err == nil {
-			t.Error(fmt.Sprintf("%q was read", bad))
+			t.Errorf("%q was read", bad)
 		}
 	}
 }
