@@ -162,7 +162,7 @@ func (s *Store) setFrozen(ctx context.Context, who Who, machineID, reason string
 		return dispatch.Machine{}, refusal.New("freeze", "no-reason", "a freeze needs a reason", "")
 	}
 	var m dispatch.Machine
-	l := locks{machines: []string{machineID}, identities: shared}
+	l := locks{machines: []string{machineID}, identities: shared, remember: true}
 	err := s.update(ctx, l, "the freeze of "+machineID, func(tx *Tx) error {
 		actor, err := tx.acting(who, role)
 		if err != nil {

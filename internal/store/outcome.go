@@ -178,6 +178,9 @@ func (s *Store) Finish(ctx context.Context, operation string, by dispatch.Owner,
 		if r := dispatch.OwnedBy(*c, by); r != nil {
 			return r
 		}
+		if err := tx.mayEnd(b.machine); err != nil {
+			return err
+		}
 		o, later, err := tx.offered(b.machine, basis)
 		if err != nil {
 			return err
@@ -192,6 +195,15 @@ func (s *Store) Finish(ctx context.Context, operation string, by dispatch.Owner,
 			links: append(b.links(), ledger.Link{Rel: "observation", Scope: b.scope(), Revision: o.Revision}),
 		})
 	})
+}
+
+// mayEnd fails while the store looks restored: an attempt that the restore lost may still be under way, and the end of an
+// operation would let go of its machine. What the target answered is recorded all the same. I5
+func (tx *Tx) mayEnd(machine string) error {
+	if err := tx.store.Restored(); err != nil {
+		return err
+	}
+	return tx.checkRestored([]string{machine})
 }
 
 // offered is the recorded reading with the basis (0: the newest) and every recorded reading that began after it.
@@ -246,6 +258,11 @@ func (s *Store) LateReject(ctx context.Context, operation string, by dispatch.Ow
 
 func (s *Store) ownersMove(ctx context.Context, operation string, by dispatch.Owner, kind dispatch.EventKind, reason string) (dispatch.Operation, error) {
 	return s.change(ctx, operation, "a move ("+string(kind)+")", func(tx *Tx, c *dispatch.Case, b binding) error {
+		if kind == dispatch.LateReject {
+			if err := tx.mayEnd(b.machine); err != nil {
+				return err
+			}
+		}
 		return tx.move(c, step{event: dispatch.Event{Kind: kind, By: by, Reason: reason}, actor: executorActor(by), links: b.links()})
 	})
 }
@@ -266,6 +283,9 @@ func (s *Store) CancelOperation(ctx context.Context, operation string, by dispat
 			}
 			actor.Identity, actor.Role, actor.Assurance = person.Identity, person.Role, person.Assurance
 			e.Decision = person.Identity
+		}
+		if err := tx.mayEnd(b.machine); err != nil {
+			return err
 		}
 		return tx.move(c, step{event: e, actor: actor, links: b.links()})
 	})

@@ -281,6 +281,7 @@ func (s *Store) changePlan(ctx context.Context, planID, what string, fn func(tx 
 	}
 	l := b.locks()
 	l.rollout = ""
+	l.remember = true // a restore to before it would bring back what authorizes
 	return s.update(ctx, l, what, func(tx *Tx) error {
 		p, err := tx.plan(planID)
 		if err != nil {
