@@ -149,7 +149,7 @@ func (e *Executor) attemptAndFollow(ctx context.Context, j *job, op dispatch.Ope
 	if err != nil {
 		if r, refused := refusal.As(err); refused && r.Comparison == 1 {
 			// The approval is gone and nothing was sent: nothing else can become of the operation.
-			if cancelled, cerr := e.Store.CancelOperation(ctx, op.ID, op.Owner, nil, r.Message); cerr == nil {
+			if cancelled, cerr := e.Store.CancelOperation(ctx, op.ID, j.by, nil, r.Message); cerr == nil {
 				res = e.result(res, cancelled)
 			}
 		}
