@@ -3,6 +3,7 @@ package graph
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"iter"
 	"slices"
 )
@@ -18,6 +19,15 @@ func (d Digest) Short() string { return d.String()[:12] }
 
 // MarshalText is lower-case hex.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (d *Digest) UnmarshalText(text []byte) error {
+	if hex.DecodedLen(len(text)) != len(d) {
+		return fmt.Errorf("%.80q is no digest: it has %d hex digits", text, hex.EncodedLen(len(d)))
+	}
+	_, err := hex.Decode(d[:], text)
+	return err
+}
 
 // Version is an immutable graph. It is safe for concurrent use. The zero Version is not valid; start from Empty.
 type Version struct {
