@@ -78,27 +78,37 @@ func (r *run) touching(h *situation.Head, nodes []graph.Name) []notice.Notice {
 func (r *run) depends(h *situation.Head) (node graph.Name, server string, ok bool) {
 	c := h.Cluster(r.place)
 	if r.recognised.NodesAre != "" {
-		for _, host := range slices.Concat(r.place.Endpoints, r.place.Nodes) {
-			if _, _, err := net.SplitHostPort(host); err != nil {
-				server = "https://" + net.JoinHostPort(host, "50000")
-			} else {
-				server = "https://" + host
-			}
-			if c != nil {
-				if n, known := c.Machines[host]; known {
-					return n, server, true
-				}
-			}
-			n, err := graph.MakeName(string(graph.Machine), r.clusterName(c), host)
-			return n, server, err == nil
-		}
-		return "", "", false
+		return r.machine(c)
 	}
-	if r.place.Server == "" {
+	if r.place.Server == "" || r.place.Context == "" && !r.place.InCluster && r.recognised.Selector(act.SelectServer) == nil {
+		// Without any configuration the tools turn to a port of this host, which is nobody's cluster.
 		return "", "", false
 	}
 	n, err := graph.MakeName(string(graph.APIServer), r.clusterName(c))
 	return n, r.place.Server, err == nil
+}
+
+// talosPort is where machines answer, unless an endpoint says otherwise.
+const talosPort = "50000"
+
+// machine is the first machine that talosctl turns to.
+func (r *run) machine(c *situation.Cluster) (node graph.Name, server string, ok bool) {
+	hosts := slices.Concat(r.place.Endpoints, r.place.Nodes)
+	if len(hosts) == 0 {
+		return "", "", false
+	}
+	host := hosts[0]
+	server = "https://" + host
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		server = "https://" + net.JoinHostPort(host, talosPort)
+	}
+	if c != nil {
+		if n, known := c.Machines[host]; known {
+			return n, server, true
+		}
+	}
+	n, err := graph.MakeName(string(graph.Machine), r.clusterName(c), host)
+	return n, server, err == nil
 }
 
 // clusterName is the cluster's name in the graph, or else what the configuration calls it.

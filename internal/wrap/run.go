@@ -112,7 +112,7 @@ func (r *run) begin() {
 		return
 	}
 	if err := r.open(); err != nil {
-		r.missing = fmt.Sprintf("this session's commands are not recorded (%v), so others are not told of them; free or unlock the directory", err)
+		r.missing = fmt.Sprintf("this session's commands are not recorded (%v), so others are not told of them", err)
 		return
 	}
 	r.key = journal.NewKey()
@@ -174,7 +174,11 @@ func (r *run) open() error {
 		return cause(second)
 	}
 	r.journal, r.dir = j, dir
-	r.missing = fmt.Sprintf("the state directory cannot be written (%v): this session's commands are kept in %s, and are not recorded for others unless `clew` can read it there", cause(err), dir)
+	why := "HOME is not set"
+	if r.dirsErr == nil {
+		why = cause(err).Error()
+	}
+	r.missing = fmt.Sprintf("this session's commands are not recorded for others: the state directory cannot be written (%s); kept in %s", why, dir)
 	return nil
 }
 

@@ -43,7 +43,7 @@ type Child struct {
 func Start(c Command) (*Child, error) {
 	runtime.LockOSThread() // the sentinel ends with the thread that made it
 	ch := &Child{signals: catchSignals()}
-	ch.sentinel.renew()
+	ch.sentinel.begin()
 	pid, err := forkExec(c)
 	if err != nil {
 		ch.sentinel.end()

@@ -15,64 +15,68 @@ import (
 
 // sentinel is a process of the group that blocks all signals: what was sent to the group is pending at it.
 type sentinel struct {
-	mu  sync.Mutex
-	pid int
+	mu      sync.Mutex
+	pid     int
+	carried uint64 // what was pending at one that was replaced, and is still to be asked for; bit n-1: signal n
 }
 
-// renew makes a sentinel at which nothing is pending.
-func (s *sentinel) renew() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drop()
-	s.pid = forkSentinel()
-}
+// begin makes the first one.
+func (s *sentinel) begin() { s.pid = forkSentinel() }
 
 // end lets it go.
 func (s *sentinel) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drop()
-}
-
-func (s *sentinel) drop() {
-	if s.pid <= 0 {
-		return
-	}
-	_ = unix.Kill(s.pid, unix.SIGKILL) // it is this process' own child: its number is its own until it is waited for
-	for {
-		if _, err := unix.Wait4(s.pid, nil, 0, nil); !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
+	dismiss(s.pid)
 	s.pid = 0
 }
 
-// saw says whether a signal came to the whole group. Without a sentinel the guess has to do.
+func dismiss(pid int) {
+	if pid <= 0 {
+		return
+	}
+	_ = unix.Kill(pid, unix.SIGKILL) // it is this process' own child: its number is its own until it is waited for
+	for {
+		if _, err := unix.Wait4(pid, nil, 0, nil); !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// saw says whether a signal came to the whole group, and has another sentinel then, at which it is not pending. Without
+// a sentinel the guess has to do.
 func (s *sentinel) saw(sig syscall.Signal) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pid <= 0 {
 		return fromTerminal(sig)
 	}
-	if !pending(s.pid, sig) {
+	bit := uint64(1) << (sig - 1)
+	if (pending(s.pid)|s.carried)&bit == 0 {
 		return false
 	}
-	s.drop()
 	runtime.LockOSThread() // see Start
+	before := s.pid
 	s.pid = forkSentinel()
+	// What came meanwhile is pending at the one before, or at both.
+	s.carried = (pending(before) | s.carried) &^ bit
+	dismiss(before)
 	return true
 }
 
-// pending says whether a signal waits at a process.
-func pending(pid int, sig syscall.Signal) bool {
+// pending are the signals that wait at a process.
+func pending(pid int) uint64 {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
-		return fromTerminal(sig)
+		return 0
 	}
 	_, rest, _ := bytes.Cut(b, []byte("\nShdPnd:"))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
 	set, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
-	return err == nil && set&(1<<(sig-1)) != 0
+	if err != nil {
+		return 0
+	}
+	return set
 }
 
 // forkSentinel makes the process: a copy of this one that makes system calls and nothing else, and holds no descriptor.
@@ -88,20 +92,20 @@ func forkSentinel() int {
 	}
 	pid, _, e := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if e == 0 && pid == 0 {
-		unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0, 0)
+		_, _, _ = unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0, 0)
 		if _, _, e := unix.RawSyscall(unix.SYS_CLOSE_RANGE, 0, 1<<31, 0); e != 0 {
 			for fd := uintptr(0); fd < 4096; fd++ { // an older kernel: a pipe must not stay open for this
-				unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
+				_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
 			}
 		}
 		for {
 			if now, _, _ := unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0); int(now) != parent {
-				unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+				_, _, _ = unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 			}
-			unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+			_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
 		}
 	}
-	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&before)), 0, 8, 0, 0)
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&before)), 0, 8, 0, 0)
 	if e != 0 {
 		return 0
 	}

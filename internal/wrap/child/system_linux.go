@@ -45,7 +45,7 @@ func stopped(pid int) bool {
 type action [8]uint64
 
 func sigaction(sig syscall.Signal, set, old *action) {
-	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
 }
 
 // stopSelf stops this process by the signal that stopped the program, and returns when it goes on.
@@ -70,7 +70,7 @@ func Die(sig syscall.Signal) {
 	var byDefault action
 	sigaction(sig, &byDefault, nil)
 	none := uint64(0)
-	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
 	_ = unix.Kill(unix.Getpid(), sig)
 	time.Sleep(time.Second) // the signal comes to whichever thread; if it does not, the status says it
 	os.Exit(128 + int(sig))

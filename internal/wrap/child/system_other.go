@@ -17,7 +17,7 @@ func threadSignal(syscall.Signal) bool { return false }
 // sentinel is nothing here: what came to the group is guessed.
 type sentinel struct{}
 
-func (*sentinel) renew() {}
+func (*sentinel) begin() {}
 
 func (*sentinel) end() {}
 

@@ -28,7 +28,6 @@ func Base(session string) string {
 type Journal struct {
 	file  *os.File
 	fresh bool // the file was made now: its name has to last, too
-	lock  int64
 }
 
 // Open opens a session's journal, and makes what is missing. The directory must belong to this user alone.
