@@ -170,11 +170,7 @@ func (r *run) judge(s *situation.Situation, nodes []graph.Name, saw notice.Sight
 			return a
 		}
 	}
-	ledger := time.Time{}
-	if s != nil {
-		ledger = s.Ledger
-	}
-	return situation.Unasked(saw, ledger, now)
+	return situation.Unasked(saw, now)
 }
 
 // utf8 says whether the caller reads more than ASCII. Where nothing is said, as for most agents, it does.

@@ -79,7 +79,7 @@ func (r *rig) upgrade(server string, author string) {
 	f := situation.Facts{
 		Graph: graph.Specs{
 			Nodes: []graph.NodeSpec{{Name: cp2, Origin: by}, {Name: etcd, Origin: by}, {Name: api, Origin: by}, {Name: web, Origin: by}},
-			Edges: []graph.EdgeSpec{{From: cp2, To: etcd, Origin: by}, {From: etcd, To: api, Origin: by}, {From: api, To: web, Origin: by}},
+			Edges: []graph.EdgeSpec{{From: cp2, To: etcd, Origin: by}, {From: etcd, To: api, Origin: by}},
 		},
 		Acts: []notice.Act{{
 			ID: "i-7k2", Session: author, Who: "alice", Doing: "upgrades cp-2", Kind: "talosctl upgrade", Class: act.Mutate,

@@ -145,9 +145,9 @@ func (s *Situation) of(ids []string) notice.Session {
 	return notice.Session{ID: cmp.Or(ids...)}
 }
 
-// Unasked is the answer when nothing is kept that could be asked.
-func Unasked(saw notice.Sighting, ledger, now time.Time) notice.Answer {
-	return notice.NewBook(emptyGraph()).Ask(notice.Question{Saw: saw, Ledger: ledger}, now)
+// Unasked is the answer when nothing is kept that could be asked: what is disturbed is unknown, not unexplained.
+func Unasked(saw notice.Sighting, now time.Time) notice.Answer {
+	return notice.NewBook(emptyGraph()).Ask(notice.Question{Saw: saw}, now)
 }
 
 func emptyGraph() *graph.Version {
