@@ -50,6 +50,25 @@ func init() {
 			"ended.attempts=1; ended.alerts=1; ended.landings=1; b.exit=0; seen:a-retry.exit; seen:a-ended.exit",
 		Script: lateAcceptance,
 	})
+	register(Row{
+		ID: "049a",
+		Case: "a late acceptance without its attempt's row: a restore took the attempt away while its sender had the node's answer in hand; " +
+			"the answer is kept as an orphan fact, once",
+		Expect: "operation=committed; attempts=0; orphans=accepted; landings=1; answered=OK 1; runs=planned; seen:a.exit",
+		Needs:  Needs{Crash: true},
+		Script: func(s *Stage) {
+			p := s.Plan("")
+			a := s.Dispatch("a", p, GateCommitted, GateResponse)
+			a.Reaches(GateCommitted)
+			s.Backup()
+			a.Opens(GateCommitted)
+			a.Reaches(GateResponse)
+			s.Restore()
+			a.Opens(GateResponse)
+			a.Ends()
+			s.Set("orphans", s.Query("late.sql", "plan", p.ID)["orphans"])
+		},
+	})
 }
 
 // everyTransition has the old owner, which is held right before the socket, ask for whatever an owner may ask, with a
