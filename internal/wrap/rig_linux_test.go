@@ -74,7 +74,7 @@ touch) echo ran > "$2" ;;
 delete) echo ran > "$CLEW_TEST_MARKS/$3" ;;
 down) echo "cannot connect" >&2; exit 1 ;;
 diff) echo "- a"; exit 1 ;;
-slow) echo ready; read -r line; echo "$line"; exit 4 ;;
+slow) echo ready; read -r line; echo "line: $line"; exit 4 ;;
 *) echo "unknown $1" >&2; exit 1 ;;
 esac
 `
