@@ -88,7 +88,12 @@ func TestReport(t *testing.T) {
 	if p := r.Problems(); len(p) != 2 {
 		t.Errorf("%q", p)
 	}
-	shows(t, r, "What does not hold", "landed after it was accounted for", "no answer")
+	r.Table = append(r.Table, Result{Err: errNotMade}, Result{Err: errNotMade})
+	r.Failed = []error{errors.New("no lab")}
+	if p := r.Problems(); len(p) != 4 {
+		t.Errorf("%q", p)
+	}
+	shows(t, r, "2 sends were not made", "no lab", "What does not hold", "landed after it was accounted for", "no answer")
 }
 
 func shows(t *testing.T, r *Report, want ...string) {

@@ -2,6 +2,7 @@ package late
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,12 +21,21 @@ func (r *Report) Problems() []string {
 			all = append(all, fmt.Sprintf("%s, partition %s: %d landed after it was accounted for", x.Route, x.Split, n))
 		}
 	}
+	notMade := 0
 	for _, list := range append([][]Result{r.Table, r.Sound}, r.controlled()...) {
 		for _, x := range list {
-			if x.Err != nil {
+			if errors.Is(x.Err, errNotMade) {
+				notMade++
+			} else if x.Err != nil {
 				all = append(all, fmt.Sprintf("%s, partition %s, %s: %v", x.Route, x.Split, x.Client, x.Err))
 			}
 		}
+	}
+	if notMade > 0 {
+		all = append(all, fmt.Sprintf("%d sends were not made", notMade))
+	}
+	for _, err := range r.Failed {
+		all = append(all, err.Error())
 	}
 	return all
 }

@@ -33,6 +33,7 @@ type Report struct {
 	Table        []Result
 	Sound        []Result
 	Controlled   []ControlResult
+	Failed       []error // labs that could not be made, or not be left behind as they were found
 }
 
 // ControlResult is what the trials of one control came to.
@@ -40,6 +41,9 @@ type ControlResult struct {
 	Control
 	Results []Result
 }
+
+// errNotMade is the result of a trial that nobody came to.
+var errNotMade = errors.New("the send was not made")
 
 // queued is a trial and where its result belongs.
 type queued struct {
@@ -71,7 +75,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	slices.Sort(keys)
 	for _, k := range keys {
 		if err := inLabs(ctx, o, labs[k], done); err != nil {
-			return nil, err
+			rep.Failed = append(rep.Failed, err) // what was measured so far stands
 		}
 	}
 	rep.Ended = time.Now()
@@ -81,6 +85,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 func queue(trials []Trial, add func(Trial, *Result)) []Result {
 	results := make([]Result, len(trials))
 	for i, t := range trials {
+		results[i] = Result{Trial: t, Err: errNotMade}
 		add(t, &results[i])
 	}
 	return results
