@@ -59,11 +59,21 @@ func readRecord(dir string) (record, error) {
 
 // writeFile replaces a file of the lab as a whole; everything there is private.
 func writeFile(path string, b []byte) error {
-	if err := os.WriteFile(path+".tmp", b, 0o600); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
 		return err
 	}
 
-	return os.Rename(path+".tmp", path)
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+
+	return nil
 }
 
 func writeJSON(path string, v any) error {
