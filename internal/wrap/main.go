@@ -65,6 +65,7 @@ func commandOf(argv []string) ([]string, bool) {
 
 // Exec runs one command wrapped, and gives its exit status.
 func Exec(command, env []string) int {
+	caught := child.Catch()
 	r := &run{argv: command, env: env}
 	if status := r.find(); status != 0 {
 		return status
@@ -74,7 +75,7 @@ func Exec(command, env []string) int {
 		r.begin()
 		r.before()
 	}
-	ch, err := child.Start(child.Command{Path: r.path, Argv: r.childArgv(), Env: env})
+	ch, err := child.Start(child.Command{Path: r.path, Argv: r.childArgv(), Env: env}, caught)
 	if err != nil {
 		say(fmt.Sprintf("clew: %s: %v\n", r.path, err))
 		r.notStarted()

@@ -2,8 +2,10 @@ package ancestry
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,7 +18,7 @@ import (
 // process reads one process, its owner (-1: not known) and who its parent is.
 func process(pid int) (p act.Process, uid, parent int, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	stat, err := os.ReadFile(dir + "/stat")
+	stat, err := read(dir + "/stat")
 	if err != nil {
 		return p, -1, 0, false
 	}
@@ -34,7 +36,7 @@ func process(pid int) (p act.Process, uid, parent int, ok bool) {
 	if exe, err := os.Readlink(dir + "/exe"); err == nil {
 		p.Exe = exe
 	}
-	if b, err := os.ReadFile(dir + "/cmdline"); err == nil && len(b) > 0 {
+	if b, err := read(dir + "/cmdline"); err == nil && len(b) > 0 {
 		p.Argv = strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
 	}
 	uid = -1
@@ -44,6 +46,32 @@ func process(pid int) (p act.Process, uid, parent int, ok bool) {
 	}
 	return p, uid, parent, true
 }
+
+// read reads a file of the kernel's without the runtime's care for files that may block: there are many to read.
+func read(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	b := make([]byte, 0, 4096)
+	for len(b) < longestRead {
+		n, err := unix.Read(fd, b[len(b):cap(b)])
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil || n == 0:
+			return b, err
+		}
+		if b = b[:len(b)+n]; len(b) == cap(b) {
+			b = slices.Grow(b, len(b))
+		}
+	}
+	return b, nil
+}
+
+// longestRead is as much as is looked at of a command line.
+const longestRead = 4 << 20
 
 func session() int {
 	sid, err := unix.Getsid(0)

@@ -38,11 +38,21 @@ type Child struct {
 	sentinel sentinel
 }
 
+// Caught are the signals that this process catches, and holds for the program that it is going to start.
+type Caught <-chan *signals
+
+// Catch begins to catch signals. It takes a while, which passes beside what is to be done before the program.
+func Catch() Caught {
+	c := make(chan *signals, 1)
+	go func() { c <- catchSignals() }()
+	return c
+}
+
 // Start starts a program with this process' own descriptors, and from then on passes signals on to it. An error says
 // that it was not started.
-func Start(c Command) (*Child, error) {
+func Start(c Command, caught Caught) (*Child, error) {
+	ch := &Child{signals: <-caught}
 	runtime.LockOSThread() // the sentinel ends with the thread that made it
-	ch := &Child{signals: catchSignals()}
 	ch.sentinel.begin()
 	pid, err := forkExec(c)
 	if err != nil {

@@ -3,7 +3,9 @@ package child
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
+	"time"
 )
 
 // signals are those that this process catches.
@@ -15,21 +17,37 @@ type signals struct {
 // notCaught cannot be caught, or mean something to this process alone.
 var notCaught = map[syscall.Signal]bool{syscall.SIGKILL: true, syscall.SIGSTOP: true, syscall.SIGCHLD: true, syscall.SIGURG: true}
 
-// catchSignals begins to catch every signal that was not ignored before. Those stay ignored, here and in the program.
+// common are the signals that are caught before the program starts. To catch one costs a turn of the runtime's threads;
+// the others are caught when the program has run for a moment.
+var common = []syscall.Signal{
+	syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE, syscall.SIGALRM,
+	syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGCONT, syscall.SIGWINCH,
+}
+
+// moment is how long a program runs before its wrapper does what only matters to those that stay.
+const moment = 20 * time.Millisecond
+
+// catchSignals begins to catch the common signals. Those that were ignored stay ignored, here and in the program.
 func catchSignals() *signals {
 	s := &signals{c: make(chan os.Signal, 256), done: make(chan struct{})}
+	for n := syscall.Signal(1); n <= lastSignal; n++ {
+		if ignoredAtStart&(1<<(n-1)) != 0 && !notCaught[n] {
+			signal.Ignore(n)
+		}
+	}
+	s.catch(func(n syscall.Signal) bool { return slices.Contains(common, n) })
+	return s
+}
+
+// catch catches those of the signals that can be caught and were not ignored.
+func (s *signals) catch(which func(syscall.Signal) bool) {
 	var list []os.Signal
 	for n := syscall.Signal(1); n <= lastSignal; n++ {
-		switch {
-		case notCaught[n] || threadSignal(n):
-		case ignoredAtStart&(1<<(n-1)) != 0 || signal.Ignored(n):
-			signal.Ignore(n)
-		default:
+		if which(n) && !notCaught[n] && !threadSignal(n) && !signal.Ignored(n) {
 			list = append(list, n)
 		}
 	}
 	signal.Notify(s.c, list...)
-	return s
 }
 
 // release ends the passing on. The signals stay caught: this process has only its end before it.
@@ -37,10 +55,14 @@ func (s *signals) release() { close(s.done) }
 
 // forward passes on what came to this process alone.
 func (ch *Child) forward() {
+	later := time.NewTimer(moment)
+	defer later.Stop()
 	for {
 		select {
 		case <-ch.signals.done:
 			return
+		case <-later.C:
+			ch.signals.catch(func(n syscall.Signal) bool { return !slices.Contains(common, n) })
 		case got := <-ch.signals.c:
 			sig, ok := got.(syscall.Signal)
 			switch {

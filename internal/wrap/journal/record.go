@@ -49,15 +49,13 @@ type Holder struct {
 // longest is the longest line that is read.
 const longest = 1 << 20
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // encode makes a record's line, between two line ends.
 func encode(r Record) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
-	line := fmt.Appendf(make([]byte, 0, len(text)+11), "\n%08x ", crc32.Checksum(text, castagnoli))
+	line := fmt.Appendf(make([]byte, 0, len(text)+11), "\n%08x ", crc32.ChecksumIEEE(text))
 	return append(append(line, text...), '\n'), nil
 }
 
@@ -68,7 +66,7 @@ func decode(line []byte) (Record, error) {
 	var r Record
 	sum, text, ok := bytes.Cut(line, []byte(" "))
 	want, err := strconv.ParseUint(string(sum), 16, 32)
-	if !ok || len(sum) != 8 || err != nil || uint64(crc32.Checksum(text, castagnoli)) != want {
+	if !ok || len(sum) != 8 || err != nil || uint64(crc32.ChecksumIEEE(text)) != want {
 		return r, errDamaged
 	}
 	if json.Unmarshal(text, &r) != nil || r.Key == "" {
