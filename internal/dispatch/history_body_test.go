@@ -52,7 +52,15 @@ func TestPlainBodiesAreReadAsTheDecoderReads(t *testing.T) {
 
 // someObservationBody is an observation's body as the store writes it, or nearly so.
 func someObservationBody(t *rapid.T) []byte {
-	word := rapid.SampledFrom([]string{"", "m-1", "direct", "via:cp", "ü", `"`, `\`, "<", "a\tb", "\x7f"})
+	// A word that is written with an escape is left to the decoder, and one is enough in a body of eight: they are rare.
+	odd := rapid.SampledFrom([]string{"ü", `"`, `\`, "<", "a\tb", "\x7f"})
+	plain := rapid.SampledFrom([]string{"", "m-1", "direct", "via:cp"})
+	word := rapid.Custom(func(t *rapid.T) string {
+		if rapid.IntRange(0, 15).Draw(t, "odd") == 0 {
+			return odd.Draw(t, "word")
+		}
+		return plain.Draw(t, "word")
+	})
 	o := Observation{
 		Machine: word.Draw(t, "machine"), Basis: rapid.Int64Range(-1, 1<<62).Draw(t, "basis"), Revision: rapid.Int64Range(0, 300).Draw(t, "revision"),
 		StartedAt: time.UnixMicro(rapid.Int64Range(0, 1<<51).Draw(t, "at")).UTC(), Purpose: Purpose(word.Draw(t, "purpose")),
