@@ -53,6 +53,11 @@ drill: ensure build
 	bin/clew lab drill run --store sqlite,postgres --net userland,netns --out "$$out"; \
 	bin/clew lab drill verify "$$out"
 
+# The page of a run: make drill-docs OUT=DIR
+drill-docs: build
+	bin/clew lab drill verify "$(OUT)"
+	bin/clew lab drill report "$(OUT)" -o md > docs/dispatch-safety.md
+
 # Accounting by evidence against real partitions, each condition of it taken away in turn, and how late requests land: half an
 # hour at full size, as root. It writes docs/late-landing.md; SENDS, CONTROLS, REPEAT and NODES make it smaller or larger.
 SENDS ?= 200
@@ -148,6 +153,7 @@ tidy-check:
 docs:
 	go test -vet=off -count=1 -run 'TestArchitectureNamesThePlaces|TestProtocolNamesThePlaces' ./internal/archtest -update
 	go test -vet=off -count=1 -run 'TestProtocolPage' ./internal/dispatch -update
+	go test -vet=off -count=1 -run 'TestSafetyPage' ./internal/drill -update
 
 deps: $(CACHE)/bin/deps
 	$< -write

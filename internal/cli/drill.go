@@ -183,6 +183,9 @@ func (a *app) showDrill(r drill.Result) error {
 	if a.flags.output == "junit" {
 		return r.JUnit(a.stdout)
 	}
+	if a.flags.output == "md" {
+		return r.Safety(a.stdout)
+	}
 	v := drillView{Result: r, Evidence: r.Evidence(), Counts: map[drill.Verdict]int{}, Readings: map[string]string{}}
 	for _, c := range r.Cells {
 		v.Counts[c.Verdict]++
@@ -225,7 +228,9 @@ func newDrillReport(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Show what a run's evidence says",
-		Args:  cobra.ExactArgs(1),
+		Long: `Shows the matrix of a run. -o md writes a page in plain words: what was shown, with the numbers of the rows, and what was
+not. It checks nothing: see clew lab drill verify.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := drill.Load(args[0])
 			if err != nil {
@@ -237,7 +242,7 @@ func newDrillReport(a *app) *cobra.Command {
 			return drillExit(r)
 		},
 	}
-	allowOutput(c, "junit")
+	allowOutput(c, "junit", "md")
 	return c
 }
 

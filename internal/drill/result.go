@@ -45,6 +45,9 @@ func sortCells(cells []Cell) {
 	})
 }
 
+// partialRun begins what missing says of rows that were left out.
+const partialRun = "a partial run"
+
 // missing lists what keeps cells from being evidence: rows that were left out, on a store that they are for, cells that
 // did not run or could not be judged, controls that did not show their failure.
 func missing(cells []Cell) []string {
@@ -57,7 +60,7 @@ func missing(cells []Cell) []string {
 		}
 	}
 	if len(left) > 0 {
-		out = append(out, fmt.Sprintf("a partial run: %d were left out: %s", len(left), strings.Join(left, ", ")))
+		out = append(out, fmt.Sprintf("%s: %d were left out: %s", partialRun, len(left), strings.Join(left, ", ")))
 	}
 	for _, c := range cells {
 		switch {

@@ -256,18 +256,24 @@ type runSaid struct {
 	format   string
 	miss     []string
 	evidence bool
+	lines    map[string]string // the first line of each name
 }
+
+func (r runSaid) first(name string) string { return r.lines[name] }
 
 func (r runSaid) missing(text string) bool { return slices.Contains(r.miss, clean(text)) }
 
 func loadRun(dir string) (runSaid, error) {
-	var r runSaid
+	r := runSaid{lines: map[string]string{}}
 	b, err := os.ReadFile(filepath.Join(dir, runFile))
 	if err != nil {
 		return r, err
 	}
 	for line := range strings.Lines(string(b)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if _, again := r.lines[name]; !again {
+			r.lines[name] = value
+		}
 		switch name {
 		case "format":
 			r.format = value
