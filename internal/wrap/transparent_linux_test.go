@@ -292,3 +292,24 @@ func TestSignalsControl(t *testing.T) {
 		t.Errorf("the second one was not seen: %v", got)
 	}
 }
+
+// TestEntryControl builds the wrapper without its entry point: then closed descriptors and ignored signals are lost, and
+// the comparison sees it.
+func TestEntryControl(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	shim := r.program(true)
+	if err := os.Remove(shim); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", shim, "../../cmd/clewx")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, line := range []string{"kubectl both 0 >&-", "trap '' TERM; kubectl status"} {
+		if plain, wrapped := r.sh(false, line, ""), r.sh(true, line, ""); plain == wrapped {
+			t.Errorf("%s: no difference was seen", line)
+		}
+	}
+}
