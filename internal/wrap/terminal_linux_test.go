@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // screen is a shell with job control at a terminal.
@@ -104,6 +105,15 @@ func play(s *screen) string {
 	s.types("\x1a", "got TSTP")
 	s.types("\x1c", "got QUIT")
 	s.types("\x03", "got INT")
+	front, err := unix.IoctlGetInt(int(s.tty.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := unix.Kill(-front, unix.SIGUSR1); err != nil {
+		s.t.Fatal(err)
+	}
+	s.await("bye")
+	status("9")
 	return s.text.String()
 }
 

@@ -153,6 +153,11 @@ func (r *rig) start(wrapped bool, args ...string) *running {
 		r.t.Fatal(err)
 	}
 	x := &running{t: r.t, cmd: cmd, out: bufio.NewScanner(out)}
+	r.t.Cleanup(func() {
+		if cmd.ProcessState == nil { // the test has failed: the whole group is its own, and not waited for
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+	})
 	x.line()
 	return x
 }

@@ -52,31 +52,33 @@ func (s *sentinel) saw(sig syscall.Signal) bool {
 		return fromTerminal(sig)
 	}
 	bit := uint64(1) << (sig - 1)
-	if (pending(s.pid)|s.carried)&bit == 0 {
+	now, ok := pending(s.pid)
+	if !ok {
+		return fromTerminal(sig)
+	}
+	if (now|s.carried)&bit == 0 {
 		return false
 	}
 	runtime.LockOSThread() // see Start
 	before := s.pid
 	s.pid = forkSentinel()
 	// What came meanwhile is pending at the one before, or at both.
-	s.carried = (pending(before) | s.carried) &^ bit
+	now, _ = pending(before)
+	s.carried = (now | s.carried) &^ bit
 	dismiss(before)
 	return true
 }
 
-// pending are the signals that wait at a process.
-func pending(pid int) uint64 {
+// pending are the signals that wait at a process. Not every sandbox lets that be seen.
+func pending(pid int) (set uint64, ok bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	_, rest, _ := bytes.Cut(b, []byte("\nShdPnd:"))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	set, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
-	if err != nil {
-		return 0
-	}
-	return set
+	set, err = strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
+	return set, err == nil
 }
 
 // forkSentinel makes the process: a copy of this one that makes system calls and nothing else, and holds no descriptor.
