@@ -5,7 +5,7 @@
 # make drill-soundness  partitions of 5 s to 60 s: nothing lands after evidence accounted for it; writes docs/late-landing.md
 # make sim     random histories over the real store and executors, ten times as many as make test runs
 # make bench   benchmarks; bench-docs writes docs/benchmarks.md too
-# make build   bin/clew and bin/clewx
+# make build   bin/clew
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -27,17 +27,13 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -s -w -X github.com/clewops/clew/internal/cli.buildVersion=$(VERSION)
 PROGRAMS := $(wildcard cmd/*)
 
-# Where clewx begins before the runtime does: internal/wrap/child/entry.go.
-ENTRY = $(if $(filter linux/amd64 linux/arm64,$(shell go env GOOS)/$(shell go env GOARCH)),-E clewx_entry)
-
 # Packages whose tests need neither a database nor a lab.
 FAST := $(wildcard internal/refusal internal/secret internal/ledger internal/dispatch internal/config internal/archtest)
 
 .PHONY: build demo announce drill drill-soundness test check sim faults fuzz procs bench bench-small bench-docs lint format format-check cross tidy-check deps deps-check docs tools-test ensure clean
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(patsubst %,./%,$(filter-out cmd/clewx,$(PROGRAMS)))
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS) $(ENTRY)' -o bin/ ./cmd/clewx
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./%)
 
 demo: announce ensure build
 	CGO_ENABLED=0 go build -o $(CACHE)/bin/demo ./scripts/demo
