@@ -54,8 +54,15 @@ func TestAnOutcomeIsRecordedThoughNobodyListens(t *testing.T) {
 	h.want(exitDone, "verify")
 }
 
-// TestAnOutcomeIsRecordedThoughTheTerminalIsGone: a hangup, and a second one, while the node takes its time to answer.
+// TestAnOutcomeIsRecordedThoughTheTerminalIsGone: a hangup or a termination signal, and a second one as timeout sends it,
+// while the node takes its time to answer.
 func TestAnOutcomeIsRecordedThoughTheTerminalIsGone(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) { outlives(t, sig) })
+	}
+}
+
+func outlives(t *testing.T, sig syscall.Signal) {
 	h := imported(t)
 	n := worker(t, "worker-1")
 	plan := h.planned("-n", "worker-1", "-p", label("listeners", unique("hung-up")))
@@ -67,7 +74,7 @@ func TestAnOutcomeIsRecordedThoughTheTerminalIsGone(t *testing.T) {
 	cmd := h.process(nil, "dispatch", plan)
 	h.waitForState(plan, dispatch.Sending)
 	for range 2 {
-		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,27 +25,27 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return a.run(ctx, newRoot(a), args)
 }
 
-// withSignals returns a context that an interrupt, a termination signal or a hangup cancels. A second interrupt or
-// termination signal ends the process at once, because a command may be waiting for something that does not heed its
-// context. A second hangup does not: a terminal that goes away sends it more than once, to who is still recording.
+// withSignals returns a context that an interrupt, a termination signal or a hangup cancels. A second interrupt ends the
+// process at once, because a command may be waiting for something that does not heed its context. A second one of the
+// others does not: they come in pairs, to a process and its group, and the process may still be recording.
 func withSignals(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT)
 	context.AfterFunc(ctx, stop)
-	if signal.Ignored(syscall.SIGHUP) { // nohup: the user wants it to go on
-		return ctx, cancel
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup: the user wants it to go on
+		signal.Notify(end, syscall.SIGHUP)
 	}
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
 	go func() {
 		select {
-		case <-hangup:
+		case <-end:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(hangup)
+		signal.Stop(end)
 		cancel()
 	}
 }

@@ -178,7 +178,7 @@ func (a *app) theExecutor(ctx context.Context, st *store.Store) (*executor.Execu
 func (a *app) takeOver(ctx context.Context, e *executor.Executor) error {
 	taken, err := e.Recover(ctx)
 	for _, op := range taken {
-		a.note("%s was left by an executor that has stopped: taken over", op)
+		a.mention("%s was left by an executor that has stopped: taken over", op)
 	}
 	return err
 }
