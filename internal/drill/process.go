@@ -3,6 +3,7 @@ package drill
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -106,8 +107,21 @@ func (s *Stage) env() []string {
 	plain, password, err := databaseURL(s.place.location.URL)
 	s.must(err, "naming the database")
 	file := s.path("database-password")
-	s.must(os.WriteFile(file, []byte(password+"\n"), 0o600), "writing the password file")
+	s.must(replaceFile(file, password+"\n"), "writing the password file")
 	return append(env, config.EnvStore+"="+plain, config.EnvPasswordFile+"="+file)
+}
+
+// replaceFile writes a private file as a whole: a process that was started a moment ago may be reading it.
+func replaceFile(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), path)
 }
 
 // PID is the process's id.
