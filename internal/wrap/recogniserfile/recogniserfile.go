@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/clewops/clew/internal/act"
+	"github.com/clewops/clew/internal/config"
 )
 
 // Limits of a file. The largest shipped one has a tenth of them.
@@ -49,7 +49,7 @@ func ParsePrograms(file string, b []byte) ([]act.Program, error) {
 
 // readLimited reads a regular file that is not too large.
 func readLimited(file string) ([]byte, error) {
-	f, err := os.Open(file)
+	f, err := config.OpenRegular(file)
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/clewops/clew/internal/act"
+	"github.com/clewops/clew/internal/config"
 )
 
 // smallest is a recogniser that is complete.
@@ -110,6 +112,13 @@ func TestReadLimits(t *testing.T) {
 	}
 	if _, err := Read(big); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("a large file: %v", err)
+	}
+	fifo := filepath.Join(t.TempDir(), "fifo.yaml")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(fifo); !errors.Is(err, config.ErrNotRegular) {
+		t.Errorf("a FIFO, which would wait for a writer: %v", err)
 	}
 }
 
